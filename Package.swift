@@ -1,0 +1,103 @@
+// swift-tools-version: 6.3
+import PackageDescription
+
+/// Settings of every target: Swift 6 language mode, strict memory safety, warnings are errors.
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .strictMemorySafety(),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+    .enableUpcomingFeature("ImmutableWeakCaptures"),
+]
+
+/// A library target under Sources/.
+func library(_ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource] = []) -> Target {
+    .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: strict)
+}
+
+/// A program under Sources/.
+func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+/// The tests of one target, under Tests/.
+func tests(_ target: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .testTarget(
+        name: "\(target)Tests", dependencies: [.byName(name: target)] + dependencies, path: "Tests/\(target)Tests",
+        swiftSettings: strict)
+}
+
+let package = Package(
+    name: "openpushd",
+    products: [
+        .executable(name: "openpushd", targets: ["openpushd"]),
+        .executable(name: "openpushctl", targets: ["openpushctl"]),
+        .executable(name: "apns-simulator", targets: ["apns-simulator"]),
+    ],
+    targets: [
+        // C libraries: a module map and a shim each; only the wrapper of a library imports it.
+        .systemLibrary(name: "CLinux"),
+        .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+
+        // Wrappers.
+        library("Security", ["COpenSSL"]),
+        library("Networking", ["CLinux", "Security"]),
+        library("HTTP", ["CNGHTTP2", "Networking", "Security"]),
+        library("PostgreSQL", ["CPostgreSQL", "CLinux", "Networking"]),
+        library("JSON"),
+        library("Observability"),
+
+        // The rules.
+        library("Gateway", ["JSON", "Observability"]),
+
+        // Adapters.
+        library("API", ["Gateway", "HTTP", "JSON", "Observability", "Networking", "Security"]),
+        library(
+            "Store", ["Gateway", "JSON", "Observability", "PostgreSQL", "Networking", "Security"],
+            resources: [.embedInCode("schema.sql")]),
+        library("APNs", ["Gateway", "HTTP", "JSON", "Observability", "Networking", "Security"]),
+        library("APNsSimulator", ["HTTP", "JSON", "Networking", "Security"]),
+        library("Configuration", ["Observability", "Security"]),
+
+        // Programs.
+        program(
+            "openpushd",
+            [
+                "API", "APNs", "Configuration", "Gateway", "HTTP", "Networking", "Observability", "PostgreSQL", "Security",
+                "Store",
+            ]),
+        program(
+            "openpushctl",
+            [
+                "APNs", "Configuration", "Gateway", "JSON", "Networking", "Observability", "PostgreSQL", "Security", "Store",
+            ]),
+        program("apns-simulator", ["APNsSimulator", "Networking", "Security"]),
+
+        // Tests.
+        .target(
+            name: "TestSupport", dependencies: ["HTTP", "JSON", "Networking", "PostgreSQL", "Security"], path: "Tests/TestSupport",
+            swiftSettings: strict),
+        tests("Security"),
+        tests("Networking", ["Security", "TestSupport"]),
+        tests("HTTP", ["Networking", "Security", "TestSupport"]),
+        tests("PostgreSQL", ["Networking", "TestSupport"]),
+        tests("JSON"),
+        tests("Observability"),
+        tests("Gateway", ["JSON", "Observability"]),
+        tests("API", ["Gateway", "HTTP", "JSON", "Networking", "Security", "TestSupport"]),
+        tests("Store", ["Gateway", "JSON", "Networking", "PostgreSQL", "Security", "TestSupport"]),
+        tests("APNs", ["APNsSimulator", "Gateway", "HTTP", "JSON", "Networking", "Security", "TestSupport"]),
+        tests("APNsSimulator", ["HTTP", "JSON", "Networking", "Security", "TestSupport"]),
+        tests("Configuration"),
+        .testTarget(
+            name: "EndToEndTests", dependencies: ["TestSupport", "HTTP", "JSON", "Networking", "PostgreSQL", "Security"],
+            path: "Tests/EndToEndTests", swiftSettings: strict),
+        .testTarget(name: "TidyTests", path: "Tests/TidyTests", swiftSettings: strict),
+    ]
+)

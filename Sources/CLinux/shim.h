@@ -1,0 +1,16 @@
+// What Glibc's Swift module leaves out: epoll, event and signal descriptors, and calls hidden behind _GNU_SOURCE.
+#ifndef OPENPUSHD_CLINUX_SHIM_H
+#define OPENPUSHD_CLINUX_SHIM_H
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <sys/types.h>
+
+// Hidden without _GNU_SOURCE; prototypes as in accept4(2) and pipe2(2).
+extern int accept4(int descriptor, struct sockaddr *address, socklen_t *length, int flags);
+extern int pipe2(int descriptors[2], int flags);
+
+#endif

@@ -1,0 +1,28 @@
+/// Bounds on what a request may carry. Beyond a bound the request is refused whole.
+package enum AdmissionLimits {
+    /// Largest payload APNs takes for a Live Activity, in bytes. Source: Apple, "Generating a remote notification".
+    package static let payloadByteCount = 4096
+    /// Longest `name`, in Unicode scalars. Source: OpenPush specification ("capped at 128 characters").
+    package static let nameCharacterCount = 128
+    /// Longest identifier (activity id, type, alias label and id, tag key), in UTF-8 bytes.
+    package static let identifierByteCount = 128
+    /// Most aliases or subscription ids of one request, counted over all labels. Source: OneSignal's contract.
+    package static let audienceListCount = 20_000
+    /// Most filter entries of one request or segment, operators included. Source: OneSignal's contract.
+    package static let filterCount = 200
+    /// Most segments a request may include, and most it may exclude.
+    package static let segmentCount = 200
+    /// Longest device, start or update token, in bytes (400 hexadecimal characters). Apple states no size.
+    package static let tokenByteCount = 200
+    /// Most tags and most aliases of one device.
+    package static let tagCount = 100
+    package static let aliasCount = 20
+    /// Longest tag value, in UTF-8 bytes.
+    package static let tagValueByteCount = 256
+    /// A date of this many seconds or more is taken for milliseconds and refused. Source: OpenPush specification.
+    package static let firstMillisecondDate: Int64 = 100_000_000_000
+    /// Requests one app may send to the start and update routes in any 60 s. Source: OpenPush specification.
+    package static let requestsPerMinute = 60
+    /// How long an idempotency key is kept, in days. Source: OpenPush specification.
+    package static let idempotencyDays = 30
+}

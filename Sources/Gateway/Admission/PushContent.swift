@@ -1,0 +1,90 @@
+/// What a push does to the Live Activity.
+package enum ActivityEvent: Int16, Sendable {
+    case start = 0
+    case update = 1
+    case end = 2
+
+    /// The name in requests, payloads and answers.
+    package var name: String {
+        switch self {
+        case .start: "start"
+        case .update: "update"
+        case .end: "end"
+        }
+    }
+}
+
+/// The alert of a push in one language.
+package struct LocalizedAlert: Hashable, Sendable {
+    /// A language tag as the request spelt it, such as `en` or `pt-BR`.
+    package let language: String
+    /// The text of `headings`, never blank.
+    package let title: String
+    /// The text of `contents`; nil when the request has none for this language.
+    package let body: String?
+    /// Puts one language's texts together.
+    package init(language: String, title: String, body: String?) {
+        self.language = language
+        self.title = title
+        self.body = body
+    }
+}
+
+/// Everything of a push but its recipient and its `timestamp`; what is stored of a request, byte for byte.
+package struct PushContent: Hashable, Sendable {
+    /// What the push does.
+    package let event: ActivityEvent
+    /// The Swift type of the attributes; on a start only.
+    package let attributesType: String?
+    /// The JSON object of the attributes as it came in; on a start only.
+    package let attributes: [UInt8]?
+    /// The JSON object of the content state as it came in.
+    package let contentState: [UInt8]
+    /// The alert by language, `en` first; empty when the push is silent.
+    package let alerts: [LocalizedAlert]
+    /// The sound's name; nil when the request has none. Sounds only with an alert.
+    package let sound: String?
+    /// Seconds since 1970; nil when the request has none.
+    package let staleDate: Int64?
+    /// Seconds since 1970; on an end only.
+    package let dismissalDate: Int64?
+    /// The JSON number as it came in; nil when the request has none.
+    package let relevanceScore: [UInt8]?
+    /// `apns-priority`: 5 or 10.
+    package let priority: Int
+
+    /// Puts together a validated request.
+    package init(
+        event: ActivityEvent, attributesType: String?, attributes: [UInt8]?, contentState: [UInt8], alerts: [LocalizedAlert],
+        sound: String?, staleDate: Int64?, dismissalDate: Int64?, relevanceScore: [UInt8]?, priority: Int
+    ) {
+        self.event = event
+        self.attributesType = attributesType
+        self.attributes = attributes
+        self.contentState = contentState
+        self.alerts = alerts
+        self.sound = sound
+        self.staleDate = staleDate
+        self.dismissalDate = dismissalDate
+        self.relevanceScore = relevanceScore
+        self.priority = priority
+    }
+}
+
+/// Turns content into the JSON a phone gets; the APNs adapter implements it.
+package protocol PayloadRenderer: Sendable {
+    /// The body for one alert language.
+    ///
+    /// - Parameters:
+    ///   - timestamp: `aps.timestamp`, seconds since 1970.
+    ///   - alert: the alert to show; nil for none.
+    func render(_ content: PushContent, timestamp: Int64, alert: LocalizedAlert?) -> [UInt8]
+}
+
+extension PayloadRenderer {
+    /// The bytes of the largest body any language yields, for the size check before anything is stored.
+    package func largestByteCount(of content: PushContent, timestamp: Int64) -> Int {
+        let alerts: [LocalizedAlert?] = content.alerts.isEmpty ? [nil] : content.alerts.map { $0 }
+        return alerts.map { render(content, timestamp: timestamp, alert: $0).count }.max() ?? 0
+    }
+}

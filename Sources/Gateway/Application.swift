@@ -1,0 +1,98 @@
+/// Which of Apple's two services a token belongs to.
+package enum PushEnvironment: Int16, CaseIterable, Hashable, Sendable {
+    case production = 0
+    case sandbox = 1
+
+    /// The name in configuration, requests and answers: `production` or `sandbox`.
+    package var name: String { self == .production ? "production" : "sandbox" }
+    /// Reads `production` or `sandbox`; nil for anything else.
+    package init?(name: String) {
+        guard let match = Self.allCases.first(where: { $0.name == name }) else { return nil }
+        self = match
+    }
+}
+
+/// What identifies a signing key at Apple. Provider tokens, connections and limits belong to it.
+package struct ProviderKey: Hashable, Sendable {
+    /// Ten characters; the `iss` of a provider token.
+    package let teamID: String
+    /// Ten characters; the `kid` of a provider token.
+    package let keyID: String
+    /// Puts team and key together.
+    package init(teamID: String, keyID: String) {
+        self.teamID = teamID
+        self.keyID = keyID
+    }
+}
+
+/// A tenant: one iOS app with its Apple credentials.
+package struct Application: Hashable, Sendable {
+    /// The internal number.
+    package let id: ApplicationID
+    /// The `app_id` in routes.
+    package let publicID: UUID
+    /// What the operator calls it.
+    package let name: String
+    /// The bundle identifier, without any push-type suffix.
+    package let bundleID: String
+    /// The signing key's team and key identifiers.
+    package let providerKey: ProviderKey
+    /// The environment of a device that names none.
+    package let defaultEnvironment: PushEnvironment
+
+    /// Puts together what the store holds.
+    package init(
+        id: ApplicationID, publicID: UUID, name: String, bundleID: String, providerKey: ProviderKey,
+        defaultEnvironment: PushEnvironment
+    ) {
+        self.id = id
+        self.publicID = publicID
+        self.name = name
+        self.bundleID = bundleID
+        self.providerKey = providerKey
+        self.defaultEnvironment = defaultEnvironment
+    }
+}
+
+/// What an API key may do.
+package enum KeyKind: Int16, CaseIterable, Sendable {
+    /// Everything an app's backend does.
+    case rest = 0
+    /// Device routes only; safe to ship inside an app.
+    case client = 1
+    /// Reading routes only, for dashboards.
+    case read = 2
+
+    /// The name in commands and answers: `rest`, `client` or `read`.
+    package var name: String {
+        switch self {
+        case .rest: "rest"
+        case .client: "client"
+        case .read: "read"
+        }
+    }
+    /// Reads `rest`, `client` or `read`; nil for anything else.
+    package init?(name: String) {
+        guard let match = Self.allCases.first(where: { $0.name == name }) else { return nil }
+        self = match
+    }
+}
+
+/// Who is asking: an API key that is in force, and the app it belongs to.
+package struct Principal: Sendable {
+    /// The app of the key.
+    package let application: Application
+    /// What the key may do.
+    package let kind: KeyKind
+    /// Puts key and app together.
+    package init(application: Application, kind: KeyKind) {
+        self.application = application
+        self.kind = kind
+    }
+}
+
+/// Finds who is asking.
+package protocol PrincipalDirectory: Sendable {
+    /// The principal whose key has this SHA-256 digest (32 bytes) and is not revoked; nil when there is none.
+    func principal(forKeyDigest digest: [UInt8]) async throws(StorageError) -> Principal?
+}

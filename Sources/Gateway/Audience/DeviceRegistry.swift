@@ -1,0 +1,127 @@
+/// What a registration says of a device; nil leaves the stored value as it is.
+package struct DeviceRegistration: Sendable {
+    /// The ordinary APNs device token, as bytes; one token is one device.
+    package var pushToken: [UInt8]
+    package var environment: PushEnvironment?
+    /// The app's own user; another one moves the device to that user.
+    package var externalID: String?
+    /// Label to identifier; nil as identifier removes the alias.
+    package var aliases: [String: String?] = [:]
+    /// Key to value; nil as value removes the tag.
+    package var tags: [String: String?] = [:]
+    package var language: String?
+    package var country: String?
+    package var appVersion: String?
+    package var osVersion: String?
+    package var timeZone: String?
+    package var sessionCount: Int64?
+    /// Seconds since 1970.
+    package var firstSession: Int64?
+    /// Seconds since 1970.
+    package var lastSession: Int64?
+
+    /// A registration that says nothing but the token.
+    package init(pushToken: [UInt8]) { self.pushToken = pushToken }
+}
+
+/// The answer to a registration.
+package struct RegisteredDevice: Hashable, Sendable {
+    /// The identifier callers see.
+    package let subscriptionID: UUID
+    /// Whether the token was unknown before.
+    package let isNew: Bool
+    /// Puts both together.
+    package init(subscriptionID: UUID, isNew: Bool) {
+        self.subscriptionID = subscriptionID
+        self.isNew = isNew
+    }
+}
+
+/// The life time Apple gives an activity, counted from its start.
+package struct ActivityWindow: Hashable, Sendable {
+    /// Updates are accepted for this long, in seconds. Source: Apple, ActivityKit (8 hours).
+    package static let updateSeconds: Int64 = 8 * 3600
+    /// An end is accepted for this long, in seconds. Source: Apple, ActivityKit (4 hours more on the lock screen).
+    package static let endSeconds: Int64 = 12 * 3600
+    /// Seconds since 1970.
+    package let startedAt: Int64
+    /// Seconds since 1970 until which updates are accepted.
+    package var updatesUntil: Int64 { startedAt + Self.updateSeconds }
+    /// Seconds since 1970 until which an end is accepted.
+    package var endUntil: Int64 { startedAt + Self.endSeconds }
+    /// The window of an activity started then; seconds since 1970.
+    package init(startedAt: Int64) { self.startedAt = startedAt }
+}
+
+/// What a device says of an activity it holds.
+package struct UpdateTokenRegistration: Sendable {
+    package let pushToken: [UInt8]
+    package let activityID: String
+    package let token: [UInt8]
+    /// The attributes type, when the device says it.
+    package let activityType: String?
+    /// Seconds since 1970; nil means now, or what is already stored.
+    package let startedAt: Int64?
+    /// Puts a validated request together.
+    package init(pushToken: [UInt8], activityID: String, token: [UInt8], activityType: String?, startedAt: Int64?) {
+        self.pushToken = pushToken
+        self.activityID = activityID
+        self.token = token
+        self.activityType = activityType
+        self.startedAt = startedAt
+    }
+}
+
+/// What became of an update token.
+package enum UpdateTokenResult: Sendable {
+    /// Stored. `catchUp` says that the state had moved on and a push of the latest one was queued.
+    case stored(ActivityWindow, catchUp: Bool)
+    /// No device has that push token.
+    case unknownDevice
+}
+
+/// What became of a tap.
+package enum ClickResult: Sendable {
+    /// Counted for this notification.
+    case counted(notification: UUID)
+    /// No push to this device for this activity (or of this notification) is recorded.
+    case nothingDelivered(fanOutIsOpen: Bool)
+    /// No device has that push token.
+    case unknownDevice
+}
+
+/// What devices tell. Every method returns after the commit; one that changes nothing writes nothing.
+package protocol DeviceRegistry: Sendable {
+    /// Adds or updates the device of a push token.
+    func register(_ device: DeviceRegistration, application: Application) async throws(StorageError) -> RegisteredDevice
+    /// Stores a start token for a type; false when no device has that push token.
+    func setStartToken(_ token: [UInt8], activityType: String, pushToken: [UInt8], application: ApplicationID)
+        async throws(StorageError) -> Bool
+    /// Removes the device's start token of a type; false when there is none.
+    func removeStartToken(activityType: String, pushToken: [UInt8], application: ApplicationID) async throws(StorageError) -> Bool
+    /// Stores an update token, and queues the latest state when it moved on before the token came.
+    func setUpdateToken(_ registration: UpdateTokenRegistration, application: ApplicationID)
+        async throws(StorageError) -> UpdateTokenResult
+    /// Notes that the activity is over on this device; false when the device holds no such activity.
+    func endActivity(_ activityID: String, pushToken: [UInt8], application: ApplicationID) async throws(StorageError) -> Bool
+    /// Counts a tap for a notification, or for the latest push of the activity delivered to the device.
+    func recordClick(activityID: String, notification: UUID?, pushToken: [UInt8], application: ApplicationID)
+        async throws(StorageError) -> ClickResult
+}
+
+/// What became of a new segment.
+package enum SegmentCreation: Sendable {
+    case created(UUID)
+    /// A segment of that name (or identifier) exists.
+    case conflict
+}
+
+/// Stored audiences.
+package protocol SegmentDirectory: Sendable {
+    /// Stores a definition under a name that is unique in the app.
+    ///
+    /// - Parameters:
+    ///   - definition: the JSON array of filters as it came in; parses to `filters`.
+    func createSegment(id: UUID?, name: String, definition: [UInt8], application: ApplicationID)
+        async throws(StorageError) -> SegmentCreation
+}

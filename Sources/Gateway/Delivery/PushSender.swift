@@ -1,0 +1,87 @@
+import Synchronization
+
+/// A flag shared by all batches of a notification: once set, what is unsent stays unsent.
+package final class Cancellation: Sendable {
+    private let flag = Atomic<Bool>(false)
+    /// Not cancelled.
+    package init() {}
+    /// Whether it was cancelled.
+    package var isCancelled: Bool { flag.load(ordering: .relaxed) }
+    /// Cancels; for good.
+    package func cancel() { flag.store(true, ordering: .relaxed) }
+}
+
+/// Pushes of one notification to devices of one environment, to be sent together.
+package struct PushBatch: Sendable {
+    package let application: Application
+    package let environment: PushEnvironment
+    package let notification: NotificationID
+    /// `apns-collapse-id`, at most 64 bytes; nil for none.
+    package let collapseID: String?
+    /// `apns-priority`: 5 or 10.
+    package let priority: Int
+    /// `apns-expiration`, seconds since 1970.
+    package let expiresAt: Int64
+    /// The bodies, one a language.
+    package let bodies: [[UInt8]]
+    /// `delivery.device_id`; the apns-id is made from it and the notification.
+    package let devices: [Int64]
+    package let tokens: TokenList
+    /// Which body, at the same index.
+    package let bodyIndexes: [UInt8]
+    package let cancellation: Cancellation
+    /// Called once, on the loop, when APNs accepted the first push of the batch.
+    package let onFirstAccepted: (@Sendable () -> Void)?
+
+    /// Puts a batch together; the lists have equal lengths.
+    package init(
+        application: Application, environment: PushEnvironment, notification: NotificationID, collapseID: String?, priority: Int,
+        expiresAt: Int64, bodies: [[UInt8]], devices: [Int64], tokens: TokenList, bodyIndexes: [UInt8],
+        cancellation: Cancellation, onFirstAccepted: (@Sendable () -> Void)?
+    ) {
+        precondition(devices.count == tokens.count && devices.count == bodyIndexes.count, "lists of a batch differ in length")
+        self.application = application
+        self.environment = environment
+        self.notification = notification
+        self.collapseID = collapseID
+        self.priority = priority
+        self.expiresAt = expiresAt
+        self.bodies = bodies
+        self.devices = devices
+        self.tokens = tokens
+        self.bodyIndexes = bodyIndexes
+        self.cancellation = cancellation
+        self.onFirstAccepted = onFirstAccepted
+    }
+}
+
+/// Sends batches to a push service. Implemented by the APNs adapter, one on each event loop.
+package protocol PushSender: Sendable {
+    /// Sends every push of the batch; returns when each has an outcome, at the same index.
+    func send(_ batch: PushBatch) async -> [PushOutcome]
+}
+
+/// A provider token and when it was made.
+package struct ProviderToken: Hashable, Sendable {
+    /// The JSON web token, without `bearer`.
+    package let token: String
+    /// Its `iat`, seconds since 1970.
+    package let issuedAt: Int64
+    /// Puts both together.
+    package init(token: String, issuedAt: Int64) {
+        self.token = token
+        self.issuedAt = issuedAt
+    }
+}
+
+/// Where signing keys are kept and provider tokens are shared by all daemons. Implemented by the store.
+package protocol ProviderTokenVault: Sendable {
+    /// The signing key in PEM (PKCS #8), opened with the master key; nil when no app has it or it cannot be opened.
+    func signingKey(of key: ProviderKey) async throws(StorageError) -> [UInt8]?
+    /// The token all daemons use now; nil when none was made yet.
+    func currentToken(of key: ProviderKey) async throws(StorageError) -> ProviderToken?
+    /// Offers a fresh token. One daemon wins: returns the token to use, which is `replacement` only when the stored
+    /// one is still `expected` (nil: none) and was issued at least `minimumAgeSeconds` before it.
+    func replaceToken(of key: ProviderKey, expected: ProviderToken?, with replacement: ProviderToken, minimumAgeSeconds: Int64)
+        async throws(StorageError) -> ProviderToken
+}
