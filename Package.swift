@@ -89,7 +89,7 @@ let package = Package(
         tests("PostgreSQL", ["Networking", "TestSupport"]),
         tests("JSON"),
         tests("Observability"),
-        tests("Gateway", ["JSON", "Observability"]),
+        tests("Gateway", ["JSON", "Networking", "Observability"]),
         tests("API", ["Gateway", "HTTP", "JSON", "Networking", "Security", "TestSupport"]),
         tests("Store", ["Gateway", "JSON", "Networking", "PostgreSQL", "Security", "TestSupport"]),
         tests("APNs", ["APNsSimulator", "Gateway", "HTTP", "JSON", "Networking", "Security", "TestSupport"]),

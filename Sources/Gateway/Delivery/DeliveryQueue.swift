@@ -162,6 +162,10 @@ package protocol DeliveryQueue: Sendable {
     /// Returns after the commit. An abandoned chunk of a start is not returned but recorded as unknown.
     func claimChunk(for worker: WorkerID, deviceCount: Int, excluding applications: [ApplicationID])
         async throws(StorageError) -> Chunk?
+    /// Makes the worker's claimed chunks claimable again, but for those it knows of; nothing of the others was sent.
+    ///
+    /// For claims that were committed although the answer was lost.
+    func giveBackChunks(of worker: WorkerID, except held: [ChunkID]) async throws(StorageError)
     /// What a notification sends; nil when it is not known.
     func job(for notification: NotificationID) async throws(StorageError) -> PushJob?
     /// Whether a newer state or an end took its place since.

@@ -1,14 +1,26 @@
 import Synchronization
 
-/// A flag shared by all batches of a notification: once set, what is unsent stays unsent.
+/// A flag shared by all batches of a notification in one worker: once set, what is unsent stays unsent.
 package final class Cancellation: Sendable {
-    private let flag = Atomic<Bool>(false)
+    /// Why nothing more may be sent.
+    package enum Cause: UInt8, Sendable {
+        /// A newer state of the activity, or its end, takes its place.
+        case superseded = 1
+        /// The worker's lease may have run out: another daemon may be sending the rest.
+        case leaseExpired = 2
+    }
+
+    private let raw = Atomic<UInt8>(0)
     /// Not cancelled.
     package init() {}
     /// Whether it was cancelled.
-    package var isCancelled: Bool { flag.load(ordering: .relaxed) }
-    /// Cancels; for good.
-    package func cancel() { flag.store(true, ordering: .relaxed) }
+    package var isCancelled: Bool { raw.load(ordering: .relaxed) != 0 }
+    /// Why it was cancelled first; nil when it was not.
+    package var cause: Cause? { Cause(rawValue: raw.load(ordering: .relaxed)) }
+    /// Cancels for good; the first cause stays.
+    package func cancel(_ cause: Cause) {
+        _ = raw.compareExchange(expected: 0, desired: cause.rawValue, ordering: .relaxed)
+    }
 }
 
 /// Pushes of one notification to devices of one environment, to be sent together.

@@ -1,0 +1,36 @@
+/// Turns the outcomes of a chunk into what is stored of it.
+struct ChunkOutcome {
+    let chunk: Chunk
+    let job: PushJob
+    let isSuperseded: Bool
+
+    /// Decides about every device.
+    ///
+    /// - Parameters:
+    ///   - outcomes: one a device, at the index it has in the chunk.
+    ///   - jitter: makes a random number, 0 up to 1, for each retry.
+    func record(_ outcomes: [PushOutcome], now: UnixMilliseconds, jitter: () -> Double) -> ChunkRecord {
+        precondition(outcomes.count == chunk.devices.count, "outcomes and devices of a chunk differ in number")
+        let policy = RetryPolicy(
+            event: job.content.event, expiresAt: UnixMilliseconds(rawValue: job.expiresAt * 1_000))
+        var record = ChunkRecord(chunk: chunk.id, event: job.content.event)
+        record.deliveries.reserveCapacity(outcomes.count)
+        for (index, outcome) in outcomes.enumerated() {
+            let device = chunk.devices[index]
+            if case .tokenDead(_, let since) = outcome {
+                record.deadTokens.append(DeadToken(device: device, token: chunk.tokens[index], since: since))
+            }
+            let attempt = chunk.attempts.isEmpty ? 0 : chunk.attempts[index]
+            let isCertain = outcome == .accepted
+            let decision = policy.decide(
+                outcome, attempt: attempt, isSuperseded: isSuperseded, now: now, jitter: isCertain ? 0 : jitter())
+            switch decision {
+            case .final(let reason):
+                record.deliveries.append(DeliveryRecord(device: device, reason: reason, at: now))
+            case .retry(let attempt, let notBefore):
+                record.retries.append(RetryRecord(device: device, attempt: attempt, notBefore: notBefore))
+            }
+        }
+        return record
+    }
+}

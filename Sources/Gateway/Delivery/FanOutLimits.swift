@@ -1,0 +1,41 @@
+/// Bounds of one fan-out worker.
+package struct FanOutLimits: Sendable {
+    /// Devices of one chunk. What a crash leaves ambiguous is at most this many times the open chunks.
+    package var chunkDeviceCount = 1_000
+    /// Chunks a worker holds at once, from claim to record.
+    package var openChunkCount = 16
+    /// Chunks of one app a worker holds at once, so that an app whose APNs is slow leaves room for the others.
+    package var openChunkCountPerApplication = 12
+    /// Outcomes that make a record transaction worth its cost; fewer wait for `recordDelay`.
+    package var recordDeviceCount = 5_000
+    /// Chunks of one record transaction.
+    package var recordChunkCount = 16
+    /// How long outcomes wait for company while more are on their way.
+    package var recordDelay: Duration = .milliseconds(20)
+    /// How long the worker sleeps when there is nothing to claim; a new notification wakes it before.
+    package var pollInterval: Duration = .seconds(1)
+    /// How long a worker that stopped answering keeps its chunks, in seconds.
+    package var leaseSeconds = 15
+    /// A worker stops sending this long before its lease runs out.
+    package var leaseMargin: Duration = .seconds(3)
+    /// How often the lease is extended.
+    package var heartbeatInterval: Duration = .seconds(4)
+    /// First pause after the database failed, doubled up to `longestPause`.
+    package var firstPause: Duration = .milliseconds(100)
+    package var longestPause: Duration = .seconds(5)
+    /// The defaults.
+    package init() {}
+}
+
+/// Time as the fan-out sees it, a parameter so that tests can move it.
+package struct FanOutClock: Sendable {
+    /// Wall clock.
+    package let now: @Sendable () -> UnixMilliseconds
+    /// Sleeps; returns early when the task is cancelled.
+    package let sleep: @Sendable (Duration) async -> Void
+    /// Puts both together.
+    package init(now: @escaping @Sendable () -> UnixMilliseconds, sleep: @escaping @Sendable (Duration) async -> Void) {
+        self.now = now
+        self.sleep = sleep
+    }
+}
