@@ -81,7 +81,8 @@ let package = Package(
 
         // Tests.
         .target(
-            name: "TestSupport", dependencies: ["HTTP", "JSON", "Networking", "PostgreSQL", "Security"], path: "Tests/TestSupport",
+            name: "TestSupport", dependencies: ["HTTP", "JSON", "Networking", "PostgreSQL", "Security"],
+            path: "Tests/TestSupport",
             swiftSettings: strict),
         tests("Security"),
         tests("Networking", ["Security", "TestSupport"]),
