@@ -2,6 +2,7 @@
 #ifndef OPENPUSHD_CLINUX_SHIM_H
 #define OPENPUSHD_CLINUX_SHIM_H
 
+#include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
@@ -9,8 +10,9 @@
 #include <sys/timerfd.h>
 #include <sys/types.h>
 
-// Hidden without _GNU_SOURCE; prototypes as in accept4(2) and pipe2(2).
+// Hidden without _GNU_SOURCE; prototypes as in accept4(2), pipe2(2) and pthread_setname_np(3).
 extern int accept4(int descriptor, struct sockaddr *address, socklen_t *length, int flags);
 extern int pipe2(int descriptors[2], int flags);
+extern int pthread_setname_np(pthread_t thread, const char *name);
 
 #endif
