@@ -1,0 +1,46 @@
+import CNGHTTP2
+
+/// A response's header fields laid out for libnghttp2: one buffer of bytes and where each name and value lies in it.
+struct HeaderBlock {
+    private var bytes: [UInt8] = []
+    private var fields: [(nameCount: Int, valueCount: Int)] = []
+
+    init(status: Int) {
+        append(":status", String(status))
+    }
+
+    init(_ response: HTTPResponse) {
+        self.init(status: response.status)
+        for field in response.headers { append(field.name, field.value) }
+    }
+
+    private mutating func append(_ name: String, _ value: String) {
+        let start = bytes.count
+        bytes.append(contentsOf: name.utf8)
+        let valueStart = bytes.count
+        bytes.append(contentsOf: value.utf8)
+        fields.append((valueStart - start, bytes.count - valueStart))
+    }
+
+    /// Lends the fields; libnghttp2 copies them when they are submitted.
+    func withFields(_ body: (UnsafePointer<nghttp2_nv>?, Int) throws(HTTP2Error) -> Void) throws(HTTP2Error) {
+        try unsafe bytes.withUnsafeBufferPointer { (buffer) throws(HTTP2Error) -> Void in
+            guard let base = buffer.baseAddress else { return }
+            var entries: [nghttp2_nv] = unsafe []
+            unsafe entries.reserveCapacity(fields.count)
+            var offset = 0
+            for field in fields {
+                let name = unsafe UnsafeMutablePointer(mutating: base + offset)
+                let value = unsafe name + field.nameCount
+                unsafe entries.append(
+                    nghttp2_nv(
+                        name: name, value: value, namelen: field.nameCount, valuelen: field.valueCount,
+                        flags: UInt8(NGHTTP2_NV_FLAG_NONE.rawValue)))
+                offset += field.nameCount + field.valueCount
+            }
+            try unsafe entries.withUnsafeBufferPointer { (entries) throws(HTTP2Error) -> Void in
+                try unsafe body(entries.baseAddress, entries.count)
+            }
+        }
+    }
+}

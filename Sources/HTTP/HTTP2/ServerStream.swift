@@ -1,0 +1,36 @@
+/// One stream of a server session: the request as it comes in, then the response as it goes out.
+struct ServerStream {
+    enum Phase: Equatable {
+        case receivingHeaders
+        case receivingBody
+        /// The request is complete and waits in the event queue.
+        case received
+        /// The request was handed out by `nextEvent`.
+        case delivered
+        /// The session answers by itself; what still comes in is dropped.
+        case rejected
+    }
+
+    var phase = Phase.receivingHeaders
+    /// When the first frame of the request arrived.
+    let startedAt: ContinuousClock.Instant
+    var request = HTTPRequest(method: "", target: "", version: .http2)
+    var headerByteCount = 0
+    var headerCount = 0
+    /// More header bytes or fields than the limits allow: 431 once the header block is complete.
+    var hasExcessiveHeaders = false
+
+    var receivedEndOfStream = false
+
+    var hasResponse = false
+    var responseBody: [UInt8] = []
+    var sentByteCount = 0
+    /// When the last byte of the response was taken for sending.
+    var progressedAt: ContinuousClock.Instant?
+    var sentEndOfStream = false
+
+    init(startedAt: ContinuousClock.Instant) { self.startedAt = startedAt }
+
+    /// Whether the peer still owes a part of the request.
+    var isIncomplete: Bool { phase == .receivingHeaders || phase == .receivingBody }
+}

@@ -1,0 +1,8 @@
+/// Answers requests.
+///
+/// Each request is one task that runs on the event loop of its connection. A client that goes away does not cancel it: what was
+/// begun is finished, and the answer is dropped. The connection keeps its place in the server's count until then, so that
+/// clients which leave early cannot start more work than the limits allow.
+package protocol HTTPHandler: Sendable {
+    func respond(to request: HTTPRequest) async -> HTTPResponse
+}
