@@ -1,0 +1,69 @@
+/// What became of a start that passed validation.
+package enum StartDecision: Sendable {
+    /// The app calls too often; a call after this many whole seconds passes.
+    case rateLimited(retryAfterSeconds: Int)
+    /// The push would be larger than APNs takes; sizes in bytes. Nothing is stored.
+    case tooLarge(byteCount: Int, limit: Int)
+    /// What the ledger made of it.
+    case decided(StartAcceptance)
+}
+
+/// What became of an update or end that passed validation.
+package enum UpdateDecision: Sendable {
+    /// The app calls too often; a call after this many whole seconds passes.
+    case rateLimited(retryAfterSeconds: Int)
+    /// The push would be larger than APNs takes; sizes in bytes. Nothing is stored.
+    case tooLarge(byteCount: Int, limit: Int)
+    /// What the ledger made of it.
+    case decided(UpdateAcceptance)
+}
+
+/// The last gate before a command is stored; the same for every dialect.
+///
+/// The app's rate comes first and counts only what passed validation. A replay comes next, whatever its body. Then the
+/// size of the final body is checked, so that nothing is stored that APNs would refuse.
+package struct Admission: Sendable {
+    private let ledger: any NotificationLedger
+    private let renderer: any PayloadRenderer
+    private let now: @Sendable () -> Int64
+
+    /// Puts the ports together.
+    ///
+    /// - Parameter now: seconds since 1970.
+    package init(ledger: any NotificationLedger, renderer: any PayloadRenderer, now: @escaping @Sendable () -> Int64) {
+        self.ledger = ledger
+        self.renderer = renderer
+        self.now = now
+    }
+
+    /// Admits a start and stores it.
+    package func start(_ command: StartCommand, application: Application) async throws(StorageError) -> StartDecision {
+        if case .refused(let seconds) = try await ledger.admitCall(of: application.id) {
+            return .rateLimited(retryAfterSeconds: seconds)
+        }
+        if let key = command.idempotency, let earlier = try await ledger.replay(of: key, application: application.id) {
+            return .decided(earlier)
+        }
+        if let byteCount = excessByteCount(of: command.content) {
+            return .tooLarge(byteCount: byteCount, limit: AdmissionLimits.payloadByteCount)
+        }
+        return .decided(try await ledger.accept(command, application: application))
+    }
+
+    /// Admits an update or end and stores it.
+    package func update(_ command: UpdateCommand, application: Application) async throws(StorageError) -> UpdateDecision {
+        if case .refused(let seconds) = try await ledger.admitCall(of: application.id) {
+            return .rateLimited(retryAfterSeconds: seconds)
+        }
+        if let byteCount = excessByteCount(of: command.content) {
+            return .tooLarge(byteCount: byteCount, limit: AdmissionLimits.payloadByteCount)
+        }
+        return .decided(try await ledger.accept(command, application: application))
+    }
+
+    /// The size of the largest body when APNs would refuse it. The clock has ten digits until 2286, as the final one.
+    private func excessByteCount(of content: PushContent) -> Int? {
+        let byteCount = renderer.largestByteCount(of: content, timestamp: now())
+        return byteCount > AdmissionLimits.payloadByteCount ? byteCount : nil
+    }
+}

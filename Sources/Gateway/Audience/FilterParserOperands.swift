@@ -1,0 +1,135 @@
+import JSON
+
+/// The members of one filter entry. Values may be strings or numbers; null counts as absent.
+struct FilterOperands {
+    /// Which comparisons a field has.
+    struct Comparisons: Sendable {
+        let allowed: [Comparison]
+        static let any = Comparisons(allowed: [.greater, .less, .equal, .notEqual])
+        static let equality = Comparisons(allowed: [.equal, .notEqual])
+        static let order = Comparisons(allowed: [.greater, .less])
+    }
+    /// Most values of `in_array` and `not_in_array`. Source: OneSignal's contract.
+    static let arrayCount = 20
+
+    private let entry: JSONValue
+    init(_ entry: JSONValue) { self.entry = entry }
+
+    /// Checks that the entry has no members but `field`, `relation` and these.
+    func only(_ keys: String...) throws(FilterProblem) -> FilterOperands {
+        for (key, value) in entry.members where !value.isNull && key != "field" && key != "relation" && !keys.contains(key) {
+            throw .unexpectedKey(key)
+        }
+        return self
+    }
+
+    /// A member as text; a number is the literal as it came.
+    func text(_ key: String) throws(FilterProblem) -> String {
+        guard let value = entry[key], !value.isNull else { throw .missing(key) }
+        guard let text = Self.text(value) else { throw .badValue(key, expected: "a string or a number") }
+        return text
+    }
+
+    /// Text of 1 to `byteCount` bytes without control characters.
+    func bounded(_ key: String, byteCount: Int) throws(FilterProblem) -> String {
+        guard let text = try? FieldRule.bounded(try text(key), byteCount: byteCount) else {
+            // Says which it is: absent, of the wrong kind, or out of bounds.
+            _ = try text(key)
+            throw .badValue(key, expected: "1 to \(byteCount) bytes without control characters")
+        }
+        return text
+    }
+
+    func comparison(_ comparisons: Comparisons) throws(FilterProblem) -> Comparison {
+        let relation = try text("relation")
+        guard let comparison = Comparison(rawValue: relation), comparisons.allowed.contains(comparison) else {
+            throw .unknownRelation(relation)
+        }
+        return comparison
+    }
+
+    /// A finite number.
+    func number(_ key: String) throws(FilterProblem) -> Double {
+        guard let number = Self.literal(try text(key))?.double else { throw .badValue(key, expected: "a number") }
+        return number
+    }
+
+    /// A number that is not negative.
+    func amount(_ key: String) throws(FilterProblem) -> Double {
+        let number = try number(key)
+        guard number >= 0 else { throw .badValue(key, expected: "a number, 0 or more") }
+        return number
+    }
+
+    /// An integer that is not negative.
+    func count(_ key: String) throws(FilterProblem) -> Int64 {
+        guard let count = Self.literal(try text(key))?.integer, count >= 0 else {
+            throw .badValue(key, expected: "a whole number, 0 or more")
+        }
+        return count
+    }
+
+    /// A list, or a text with commas; 1 to 20 values, none of them empty.
+    func texts(_ key: String) throws(FilterProblem) -> [String] {
+        guard let value = entry[key], !value.isNull else { throw .missing(key) }
+        let texts: [String?]
+        if value.kind == .array {
+            texts = value.elements.map(Self.text)
+        } else {
+            texts = try text(key).split(separator: ",", omittingEmptySubsequences: false).map(Self.trimmed)
+        }
+        let bounded = texts.compactMap { text in
+            text.flatMap { try? FieldRule.bounded($0, byteCount: AdmissionLimits.tagValueByteCount) }
+        }
+        guard !texts.isEmpty, texts.count <= Self.arrayCount, bounded.count == texts.count else {
+            throw .badValue(key, expected: "1 to \(Self.arrayCount) values, as a list or separated by commas")
+        }
+        return bounded
+    }
+
+    private static func text(_ value: JSONValue) -> String? {
+        value.kind == .number ? String(decoding: value.rawBytes, as: UTF8.self) : value.string
+    }
+    /// A number given as text, by the grammar of JSON.
+    private static func literal(_ text: String) -> JSONValue? {
+        guard let value = try? JSONDocument(parsing: Array(text.utf8)).root, value.kind == .number else { return nil }
+        return value
+    }
+    private static func trimmed(_ text: Substring) -> String {
+        let scalars = text.unicodeScalars.drop(while: \.properties.isWhitespace)
+        guard let last = scalars.lastIndex(where: { !$0.properties.isWhitespace }) else { return "" }
+        return String(scalars[...last])
+    }
+}
+
+/// What can be wrong with one filter entry. The description is what callers read.
+package enum FilterProblem: Error, Hashable, Sendable, CustomStringConvertible {
+    case notAnObject
+    case missing(String)
+    case unexpectedKey(String)
+    case unknownField(String)
+    /// Part of the language, but not understood by this version.
+    case unsupportedField(String)
+    case unknownRelation(String)
+    case badValue(String, expected: String)
+    case unknownOperator
+    case leadingOperator
+    case trailingOperator
+    case doubledOperator
+
+    package var description: String {
+        switch self {
+        case .notAnObject: "must be an object"
+        case .missing(let key): "\(key) is required"
+        case .unexpectedKey(let key): "\(FieldError.shortened(key)) is not a key of this filter"
+        case .unknownField(let field): "\(FieldError.shortened(field)) is not a known filter field"
+        case .unsupportedField(let field): "filters on \(field) are not supported yet"
+        case .unknownRelation(let relation): "\(FieldError.shortened(relation)) is not a relation of this field"
+        case .badValue(let key, let expected): "\(key) must be \(expected)"
+        case .unknownOperator: "operator must be OR or AND"
+        case .leadingOperator: "a list must not begin with an operator"
+        case .trailingOperator: "a list must not end with an operator"
+        case .doubledOperator: "an operator must not follow another"
+        }
+    }
+}
