@@ -26,7 +26,7 @@ package final class EventLoop: SerialExecutor, Sendable {
     /// Starts a loop on a thread of its own. The loop lives until `stop`.
     package static func start(name: String) throws(SystemError) -> EventLoop {
         let loop = try EventLoop(name: name)
-        let thread = try LoopThread.start(name: name) { loop.run() }
+        let thread = try SystemThread.start(name: name) { loop.run() }
         loop.startedThread.withLock { $0 = thread }
         return loop
     }
@@ -47,7 +47,7 @@ package final class EventLoop: SerialExecutor, Sendable {
         precondition(!isCurrent, "a loop cannot wait for its own end")
         deliver(inbox.withLock { $0.requestStop() })
         startedThread.withLock { thread in
-            if let running = thread { LoopThread.join(running) }
+            if let running = thread { SystemThread.join(running) }
             thread = nil
         }
     }
@@ -108,8 +108,8 @@ extension EventLoop {
 
     private func serveStragglers() {
         do {
-            let thread = try LoopThread.start(name: name) { self.run() }
-            LoopThread.detach(thread)
+            let thread = try SystemThread.start(name: name) { self.run() }
+            SystemThread.detach(thread)
         } catch {
             preconditionFailure("event loop \(name) has stopped and no thread runs its last jobs: \(error)")
         }
@@ -171,6 +171,9 @@ extension EventLoop {
     package func afterTurn(_ action: @escaping @Sendable () -> Void) {
         confined.addAtTurnEnd(action)
     }
+
+    /// The buffer the loop's streams receive into. On the loop's thread.
+    var readBuffer: ReadBuffer { confined.readBuffer }
 
     private func deadline(after delay: Duration) -> UInt64 {
         MonotonicClock.nanoseconds + MonotonicClock.nanoseconds(of: delay)

@@ -5,6 +5,7 @@ final class LoopState {
 
     let poller: Poller
     var timers = TimerHeap()
+    let readBuffer = ReadBuffer()
     /// Work of this turn; `nextWork` is the index of the first that has not run.
     private var work: [Work] = []
     private var nextWork = 0

@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 
 /// A thread that runs one closure.
-enum LoopThread {
+enum SystemThread {
     /// Carries the closure to the new thread.
     private final class Body {
         let run: @Sendable () -> Void
