@@ -37,6 +37,15 @@ package struct RegisteredDevice: Hashable, Sendable {
     }
 }
 
+/// What became of a registration.
+package enum RegistrationResult: Hashable, Sendable {
+    case registered(RegisteredDevice)
+    /// With its tags the device would have more than `AdmissionLimits.tagCount`; nothing is stored.
+    case tooManyTags
+    /// With its aliases the device would have more than `AdmissionLimits.aliasCount`; nothing is stored.
+    case tooManyAliases
+}
+
 /// The life time Apple gives an activity, counted from its start.
 package struct ActivityWindow: Hashable, Sendable {
     /// Updates are accepted for this long, in seconds. Source: Apple, ActivityKit (8 hours).
@@ -93,7 +102,7 @@ package enum ClickResult: Sendable {
 /// What devices tell. Every method returns after the commit; one that changes nothing writes nothing.
 package protocol DeviceRegistry: Sendable {
     /// Adds or updates the device of a push token.
-    func register(_ device: DeviceRegistration, application: Application) async throws(StorageError) -> RegisteredDevice
+    func register(_ device: DeviceRegistration, application: Application) async throws(StorageError) -> RegistrationResult
     /// Stores a start token for a type; false when no device has that push token.
     func setStartToken(_ token: [UInt8], activityType: String, pushToken: [UInt8], application: ApplicationID)
         async throws(StorageError) -> Bool
