@@ -31,11 +31,17 @@ package struct FanOutLimits: Sendable {
 package struct FanOutClock: Sendable {
     /// Wall clock.
     package let now: @Sendable () -> UnixMilliseconds
+    /// Monotonic clock.
+    package let instant: @Sendable () -> ContinuousClock.Instant
     /// Sleeps; returns early when the task is cancelled.
     package let sleep: @Sendable (Duration) async -> Void
-    /// Puts both together.
-    package init(now: @escaping @Sendable () -> UnixMilliseconds, sleep: @escaping @Sendable (Duration) async -> Void) {
+    /// Puts the three together.
+    package init(
+        now: @escaping @Sendable () -> UnixMilliseconds, instant: @escaping @Sendable () -> ContinuousClock.Instant,
+        sleep: @escaping @Sendable (Duration) async -> Void
+    ) {
         self.now = now
+        self.instant = instant
         self.sleep = sleep
     }
 }

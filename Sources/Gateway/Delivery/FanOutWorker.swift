@@ -1,0 +1,307 @@
+package import Observability
+
+/// Claims chunks, sends them and records what happened; one on each event loop, all of all daemons alike.
+///
+/// Its life: register, then claim while there is room, sleep while there is nothing, and extend the lease beside that.
+/// Every chunk is a child task; outcomes are recorded by one child task, several chunks in one transaction.
+package actor FanOutWorker {
+    private let executor: any SerialExecutor
+    private let queue: any DeliveryQueue
+    private let sender: any PushSender
+    private let renderer: any PayloadRenderer
+    private let board: ProgressBoard
+    private let jobs: ActiveJobs
+    private let clock: FanOutClock
+    private let node: String
+    private let limits: FanOutLimits
+    private let logger: Logger
+    private let counters: FanOutCounters
+    private let claimWakeUp = WakeUp()
+    private let recordWakeUp = WakeUp()
+    private let tickWakeUp = WakeUp()
+
+    private struct FinishedChunk {
+        let application: ApplicationID
+        let record: ChunkRecord
+        var deviceCount: Int { record.deliveries.count + record.retries.count }
+    }
+    private var worker: WorkerID?
+    private var leaseExtendedAt: ContinuousClock.Instant
+    private var isStopping = false
+    private var active: [NotificationID: ActiveJob] = [:]
+    private var openChunks = OpenChunks()
+    /// Chunks whose pushes are on their way.
+    private var sending: Set<ChunkID> = []
+    private var finished: [FinishedChunk] = []
+    private var isClaimingDone = false
+    private var isRecorderDone = false
+    /// Whether a claim may have been committed without this worker knowing its chunk.
+    private var hasUnansweredClaim = false
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
+
+    /// A worker that has not begun.
+    ///
+    /// - Parameter node: what the operator sees in `worker.node`; no meaning beyond that.
+    package init(
+        executor: any SerialExecutor, queue: any DeliveryQueue, sender: any PushSender, renderer: any PayloadRenderer,
+        board: ProgressBoard, jobs: ActiveJobs, clock: FanOutClock, node: String, limits: FanOutLimits = FanOutLimits(),
+        logger: Logger, counters: FanOutCounters
+    ) {
+        self.executor = executor
+        self.queue = queue
+        self.sender = sender
+        self.renderer = renderer
+        self.board = board
+        self.jobs = jobs
+        self.clock = clock
+        self.node = node
+        self.limits = limits
+        self.logger = logger
+        self.counters = counters
+        leaseExtendedAt = clock.instant()
+    }
+
+    /// Tells the worker that there is something to claim.
+    package nonisolated func wake() { claimWakeUp.call() }
+
+    /// Stops claiming; `run` returns when what is open has been recorded. Drain the sender as well, or it may take long.
+    package func stop() {
+        isStopping = true
+        claimWakeUp.call()
+    }
+
+    /// Works until `stop`.
+    package func run() async {
+        await register()
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.keepLease() }
+            group.addTask { await self.recordOutcomes() }
+            await self.claimChunks(&group)
+            isClaimingDone = true
+            recordWakeUp.call()
+        }
+        guard let worker else { return }
+        do { try await queue.releaseLease(of: worker) } catch {
+            logger.log(.warning, "The lease was not given back; it runs out by itself", [.reason: "\(error)"])
+        }
+    }
+
+    // MARK: Claiming
+
+    private func register() async {
+        var pause = limits.firstPause
+        while worker == nil, !isStopping {
+            do {
+                let beforeRegistration = clock.instant()
+                worker = try await queue.registerWorker(node: node)
+                leaseExtendedAt = beforeRegistration
+            } catch {
+                await clock.sleep(pause)
+                pause = min(pause * 2, limits.longestPause)
+            }
+        }
+    }
+
+    private func claimChunks(_ group: inout DiscardingTaskGroup) async {
+        var pause = limits.firstPause
+        while !isStopping {
+            guard openChunks.count < limits.openChunkCount, let worker, !isLeaseExpired else {
+                await claimWakeUp.sleep { [clock, limits] in await clock.sleep(limits.pollInterval) }
+                continue
+            }
+            do {
+                if hasUnansweredClaim { try await giveBackUnheldChunks(of: worker) }
+                let busy = openChunks.applications(holding: limits.openChunkCountPerApplication)
+                hasUnansweredClaim = true
+                let chunk = try await queue.claimChunk(for: worker, deviceCount: limits.chunkDeviceCount, excluding: busy)
+                hasUnansweredClaim = false
+                pause = limits.firstPause
+                if let chunk {
+                    openChunks.open(chunk.application)
+                    sending.insert(chunk.id)
+                    group.addTask { await self.process(chunk) }
+                } else {
+                    try await sleepUntilWork()
+                }
+            } catch {
+                logger.log(.warning, "No chunk could be claimed", [.reason: "\(error)"])
+                await claimWakeUp.sleep { [clock, pause] in await clock.sleep(pause) }
+                pause = min(pause * 2, limits.longestPause)
+            }
+        }
+    }
+
+    private func sleepUntilWork() async throws(StorageError) {
+        let due = try await queue.millisecondsUntilNextRetry()
+        let nap = min(limits.pollInterval, due.map { .milliseconds(max($0, 1)) } ?? limits.pollInterval)
+        await claimWakeUp.sleep { [clock] in await clock.sleep(nap) }
+    }
+
+    /// A claim may have been committed although its answer was lost; nothing of it was sent.
+    private func giveBackUnheldChunks(of worker: WorkerID) async throws(StorageError) {
+        try await queue.giveBackChunks(of: worker, except: finished.map(\.record.chunk) + Array(sending))
+        hasUnansweredClaim = false
+    }
+
+    // MARK: Sending
+
+    private func process(_ chunk: Chunk) async {
+        let record = await send(chunk)
+        sending.remove(chunk.id)
+        if let record {
+            finished.append(FinishedChunk(application: chunk.application, record: record))
+        } else {
+            openChunks.close(chunk.application)
+        }
+        recordWakeUp.call()
+    }
+
+    /// Nil when the worker stops before it knows what to send; the chunk goes to another worker.
+    private func send(_ chunk: Chunk) async -> ChunkRecord? {
+        guard let active = await beginJob(of: chunk) else { return nil }
+        let notification = chunk.id.notification
+        let batches = active.batches(of: chunk) { [board] in board.pushAccepted(of: notification) }
+        var outcomes = [PushOutcome](repeating: .rejected(.tokenGone), count: chunk.devices.count)
+        await withTaskGroup(of: ([Int], [PushOutcome]).self) { group in
+            for (batch, indexes) in batches.dropFirst() {
+                group.addTask { [sender] in (indexes, await sender.send(batch)) }
+            }
+            if let (batch, indexes) = batches.first {
+                for (position, outcome) in await sender.send(batch).enumerated() { outcomes[indexes[position]] = outcome }
+            }
+            for await (indexes, results) in group {
+                for (position, index) in indexes.enumerated() { outcomes[index] = results[position] }
+            }
+        }
+        counters.add(outcomes)
+        endJob(active)
+        let isSuperseded = active.cancellation.cause == .superseded
+        return ChunkOutcome(chunk: chunk, job: active.job, isSuperseded: isSuperseded)
+            .record(outcomes, now: clock.now()) { Double.random(in: 0..<1) }
+    }
+
+    private func beginJob(of chunk: Chunk) async -> ActiveJob? {
+        let notification = chunk.id.notification
+        if active[notification] == nil, let fresh = await loadJob(notification), active[notification] == nil {
+            active[notification] = fresh
+            jobs.add(fresh.job, fresh.cancellation)
+            await cancelIfSuperseded(notification)
+        }
+        active[notification]?.openChunkCount += 1
+        return active[notification]
+    }
+
+    private func loadJob(_ notification: NotificationID) async -> ActiveJob? {
+        var pause = limits.firstPause
+        while !isStopping {
+            do {
+                guard let job = try await queue.job(for: notification) else { return nil }
+                return ActiveJob(job: job, renderer: renderer)
+            } catch {
+                logger.log(.warning, "A notification could not be read yet", [.reason: "\(error)"])
+                await clock.sleep(pause)
+                pause = min(pause * 2, limits.longestPause)
+            }
+        }
+        return nil
+    }
+
+    private func endJob(_ job: ActiveJob) {
+        let notification = job.job.notification
+        guard active[notification]?.cancellation === job.cancellation else { return }
+        active[notification]?.openChunkCount -= 1
+        guard active[notification]?.openChunkCount == 0 else { return }
+        active[notification] = nil
+        jobs.remove(job.job, job.cancellation)
+    }
+
+    /// Another daemon may have accepted the newer state.
+    private func cancelIfSuperseded(_ notification: NotificationID) async {
+        guard let cancellation = active[notification]?.cancellation, !cancellation.isCancelled else { return }
+        do {
+            if try await queue.isSuperseded(notification) { cancellation.cancel(.superseded) }
+        } catch {
+            // Asked again at the next tick; until then the device orders states by their timestamps.
+            logger.log(.debug, "Whether a notification is superseded is not known", [.reason: "\(error)"])
+        }
+    }
+
+    // MARK: Recording
+
+    private func recordOutcomes() async {
+        var pause = limits.firstPause
+        while true {
+            guard let worker, !finished.isEmpty else {
+                if isClaimingDone, openChunks.count == 0 || worker == nil { break }
+                await recordWakeUp.sleep { [clock, limits] in await clock.sleep(limits.pollInterval) }
+                continue
+            }
+            let waitingDeviceCount = finished.reduce(0) { $0 + $1.deviceCount }
+            if waitingDeviceCount < limits.recordDeviceCount, !sending.isEmpty { await clock.sleep(limits.recordDelay) }
+            let batch = Array(finished.prefix(limits.recordChunkCount))
+            do {
+                let lost = try await queue.record(batch.map(\.record), worker: worker)
+                pause = limits.firstPause
+                finishRecording(batch, lostCount: lost.count)
+            } catch {
+                logger.log(.warning, "Outcomes could not be recorded yet", [.reason: "\(error)"])
+                await clock.sleep(pause)
+                pause = min(pause * 2, limits.longestPause)
+            }
+        }
+        isRecorderDone = true
+        tickWakeUp.call()
+    }
+
+    private func finishRecording(_ batch: [FinishedChunk], lostCount: Int) {
+        finished.removeFirst(batch.count)
+        for chunk in batch { openChunks.close(chunk.application) }
+        if lostCount > 0 {
+            logger.log(.warning, "Another daemon took over chunks before they were recorded", [.count: "\(lostCount)"])
+        }
+        for notification in Set(batch.map(\.record.chunk.notification)) { board.outcomesRecorded(of: notification) }
+        claimWakeUp.call()
+    }
+
+    // MARK: Lease
+
+    /// A worker that could not extend its lease must not send: another daemon may already be sending the same.
+    private var isLeaseExpired: Bool {
+        leaseExtendedAt.duration(to: clock.instant()) > .seconds(limits.leaseSeconds) - limits.leaseMargin
+    }
+
+    private func keepLease() async {
+        while !isRecorderDone {
+            await tickWakeUp.sleep { [clock, limits] in await clock.sleep(limits.pollInterval) }
+            if leaseExtendedAt.duration(to: clock.instant()) >= limits.heartbeatInterval { await extendLease() }
+            if isLeaseExpired { stopSending() }
+            for notification in active.keys { await cancelIfSuperseded(notification) }
+        }
+    }
+
+    private func extendLease() async {
+        guard let worker else { return await register() }
+        do {
+            let beforeExtension = clock.instant()
+            if try await queue.extendLease(of: worker, seconds: limits.leaseSeconds) {
+                leaseExtendedAt = beforeExtension
+            } else {
+                logger.log(.error, "The lease was lost; its chunks belong to another daemon", [:])
+                stopSending()
+                self.worker = nil
+                await register()
+            }
+        } catch {
+            logger.log(.warning, "The lease could not be extended", [.reason: "\(error)"])
+        }
+    }
+
+    private func stopSending() {
+        for job in active.values {
+            job.cancellation.cancel(.leaseExpired)
+            jobs.remove(job.job, job.cancellation)
+        }
+        active.removeAll()
+    }
+}

@@ -1,0 +1,295 @@
+import Networking
+import Observability
+import Synchronization
+import Testing
+
+@testable import Gateway
+
+/// A renderer whose bodies name the alert's language.
+struct LanguageRenderer: PayloadRenderer {
+    func render(_ content: PushContent, timestamp: Int64, alert: LocalizedAlert?) -> [UInt8] {
+        Array("\(timestamp) \(alert?.language ?? "silent")".utf8)
+    }
+}
+
+/// A worker on a loop of its own, with everything around it under the test's control.
+final class WorkerBench: Sendable {
+    let loop: EventLoop
+    let queue = ScriptedQueue()
+    let sender: ScriptedSender
+    let clock = ManualClock()
+    let board = ProgressBoard()
+    let jobs = ActiveJobs()
+    let worker: FanOutWorker
+    let application: Application
+
+    init(sender: ScriptedSender = ScriptedSender(), limits: FanOutLimits = FanOutLimits()) throws {
+        loop = try EventLoop.start(name: "worker-test")
+        self.sender = sender
+        application = Self.application(1)
+        worker = FanOutWorker(
+            executor: loop, queue: queue, sender: sender, renderer: LanguageRenderer(), board: board, jobs: jobs,
+            clock: clock.fanOutClock, node: "test", limits: limits, logger: Logger(level: .error),
+            counters: FanOutCounters(metrics: Metrics()))
+    }
+
+    static func application(_ id: Int32) -> Application {
+        Application(
+            id: ApplicationID(rawValue: id), publicID: .random(), name: "app", bundleID: "com.example.app",
+            providerKey: ProviderKey(teamID: "TEAM", keyID: "KEY"), defaultEnvironment: .production)
+    }
+
+    /// Makes a job and puts one chunk of it into the queue.
+    @discardableResult func enqueue(
+        notification: Int64 = 1, event: ActivityEvent = .update, devices: ClosedRange<Int64>, number: Int32 = 0,
+        languages: [String] = [], application: Application? = nil, prepare: (inout Chunk) -> Void = { _ in }
+    ) -> ChunkID {
+        let application = application ?? self.application
+        let id = ChunkID(notification: NotificationID(rawValue: notification), number: number, epoch: 1)
+        var chunk = Chunk(id: id, application: application.id, isRetry: false)
+        for device in devices {
+            chunk.devices.append(device)
+            chunk.tokens.append([UInt8(truncatingIfNeeded: device), 7])
+            chunk.environments.append(PushEnvironment.production.rawValue)
+        }
+        prepare(&chunk)
+        let content = PushContent(
+            event: event, attributesType: nil, attributes: nil, contentState: Array("{}".utf8),
+            alerts: languages.map { LocalizedAlert(language: $0, title: "t", body: nil) }, sound: nil, staleDate: nil,
+            dismissalDate: nil, relevanceScore: nil, priority: 10)
+        let job = PushJob(
+            notification: id.notification, application: application, activityID: "match", content: content,
+            timestamp: 1_800_000_000, expiresAt: 1_800_003_600)
+        let ready = chunk
+        queue.change { state in
+            state.jobs[id.notification] = job
+            state.chunks.append(ready)
+        }
+        worker.wake()
+        return id
+    }
+
+    /// Runs the worker while `body` does, then stops it.
+    func run(_ body: () async throws -> Void) async rethrows {
+        let running = Task { [worker] in await worker.run() }
+        defer { loop.stop() }
+        do {
+            try await body()
+        } catch {
+            await stop(running)
+            throw error
+        }
+        await stop(running)
+    }
+
+    private func stop(_ running: Task<Void, Never>) async {
+        sender.letGo()
+        await worker.stop()
+        await running.value
+    }
+
+    func recorded() -> [ChunkRecord] { queue.state.withLock { $0.recorded } }
+    func deliveries() -> [DeliveryRecord] { recorded().flatMap(\.deliveries) }
+}
+
+@Suite("Fan-out worker", .timeLimit(.minutes(1))) struct FanOutWorkerTests {
+    @Test("sends every device of every chunk once and records it once")
+    func reachesEveryDeviceOnce() async throws {
+        let bench = try WorkerBench()
+        for number in 0..<20 {
+            let first = Int64(number) * 50 + 1
+            bench.enqueue(devices: first...(first + 49), number: Int32(number))
+        }
+        await bench.run { await bench.queue.wait { $0.recorded.count == 20 } }
+        #expect(bench.sender.batches.flatMap(\.devices).sorted() == Array(1...1_000))
+        #expect(bench.deliveries().map(\.device).sorted() == Array(1...1_000))
+        #expect(bench.deliveries().allSatisfy { $0.reason == .accepted })
+    }
+
+    @Test("sends each device to its own environment and in its own language")
+    func separatesEnvironmentsAndLanguages() async throws {
+        let bench = try WorkerBench()
+        bench.enqueue(devices: 1...4, languages: ["en", "de", "pt-BR"]) { chunk in
+            chunk.environments = [0, 1, 0, 1]
+            chunk.languages = ["de-AT", nil, "pt-br", "fr"]
+        }
+        await bench.run { await bench.queue.wait { $0.recorded.count == 1 } }
+        let batches = bench.sender.batches.sorted { $0.environment.rawValue < $1.environment.rawValue }
+        #expect(batches.map(\.devices) == [[1, 3], [2, 4]])
+        #expect(batches[0].bodyIndexes == [1, 2])
+        #expect(batches[1].bodyIndexes == [0, 0])
+        #expect(batches[0].bodies[1] == Array("1800000000 de".utf8))
+        #expect(bench.deliveries().map(\.device) == [1, 2, 3, 4])
+    }
+
+    @Test("records the outcomes of chunks that end together in one transaction")
+    func recordsTogether() async throws {
+        let bench = try WorkerBench(sender: ScriptedSender(isHolding: true))
+        for number in 0..<8 { bench.enqueue(devices: 1...3, number: Int32(number)) }
+        await bench.run {
+            await bench.sender.wait(forBatches: 8)
+            bench.sender.letGo()
+            bench.clock.advance(by: .milliseconds(20))
+            await bench.queue.wait { $0.recorded.count == 8 }
+        }
+        #expect(bench.queue.state.withLock { $0.recordCalls } <= 2)
+    }
+
+    @Test("stops what is unsent of an older state when a newer one is accepted")
+    func yieldsToNewerState() async throws {
+        let bench = try WorkerBench(sender: ScriptedSender(isHolding: true))
+        bench.enqueue(devices: 1...3)
+        await bench.run {
+            await bench.sender.wait(forBatches: 1)
+            bench.jobs.supersede(
+                by: NotificationID(rawValue: 2), event: .update, activityID: "match", application: bench.application.id)
+            bench.sender.letGo()
+            await bench.queue.wait { $0.recorded.count == 1 }
+        }
+        #expect(bench.deliveries().map(\.reason) == [.superseded, .superseded, .superseded])
+    }
+
+    @Test("asks the database whether another daemon accepted a newer state before it sends")
+    func asksForSupersession() async throws {
+        let bench = try WorkerBench()
+        bench.queue.change { $0.superseded = [NotificationID(rawValue: 1)] }
+        bench.enqueue(devices: 1...2)
+        await bench.run { await bench.queue.wait { $0.recorded.count == 1 } }
+        #expect(bench.deliveries().map(\.reason) == [.superseded, .superseded])
+    }
+
+    @Test("leaves a start alone when a newer update is accepted, and stops it at an end")
+    func supersedesStartsOnlyByEnds() async throws {
+        let start = Cancellation()
+        let jobs = ActiveJobs()
+        let bench = try WorkerBench()
+        bench.loop.stop()
+        bench.enqueue(event: .start, devices: 1...1)
+        let job = try #require(bench.queue.state.withLock { $0.jobs.values.first })
+        jobs.add(job, start)
+        jobs.supersede(by: NotificationID(rawValue: 2), event: .update, activityID: "match", application: bench.application.id)
+        #expect(!start.isCancelled)
+        jobs.supersede(by: NotificationID(rawValue: 3), event: .end, activityID: "other", application: bench.application.id)
+        #expect(!start.isCancelled)
+        jobs.supersede(by: NotificationID(rawValue: 3), event: .end, activityID: "match", application: bench.application.id)
+        #expect(start.cause == .superseded)
+    }
+
+    @Test("hands back what a drained sender did not send, without counting a try, and gives the lease back")
+    func resumesLater() async throws {
+        let bench = try WorkerBench(sender: ScriptedSender { _, index in index == 0 ? .accepted : .notSent })
+        bench.enqueue(devices: 1...3)
+        await bench.run { await bench.queue.wait { $0.recorded.count == 1 } }
+        let record = try #require(bench.recorded().first)
+        #expect(record.deliveries.map(\.device) == [1])
+        #expect(record.retries.map(\.device) == [2, 3])
+        #expect(record.retries.allSatisfy { $0.attempt == 0 })
+        #expect(bench.queue.state.withLock { $0.isReleased })
+    }
+
+    @Test("keeps outcomes until the database takes them, once")
+    func survivesFailingRecords() async throws {
+        let bench = try WorkerBench()
+        bench.queue.change { $0.failingRecords = 3 }
+        bench.enqueue(devices: 1...3)
+        await bench.run {
+            for call in 1...3 {
+                await bench.queue.wait { $0.recordCalls == call }
+                while bench.queue.state.withLock({ $0.recordCalls }) == call {
+                    bench.clock.advance(by: .seconds(5)); await Task.yield()
+                }
+            }
+            await bench.queue.wait { !$0.recorded.isEmpty }
+        }
+        #expect(bench.deliveries().map(\.device) == [1, 2, 3])
+        #expect(bench.sender.batches.count == 1)
+    }
+
+    @Test("reads what to send again after a failure instead of dropping the chunk")
+    func survivesFailingLoads() async throws {
+        let bench = try WorkerBench()
+        bench.queue.change { $0.failingLoads = 1 }
+        bench.enqueue(devices: 1...3)
+        await bench.run {
+            while bench.recorded().isEmpty { bench.clock.advance(by: .milliseconds(100)); await Task.yield() }
+        }
+        #expect(bench.deliveries().map(\.device) == [1, 2, 3])
+    }
+
+    @Test("gives back chunks whose claim was not answered, but none that it holds")
+    func givesBackUnansweredClaims() async throws {
+        let bench = try WorkerBench(sender: ScriptedSender(isHolding: true))
+        let held = bench.enqueue(devices: 1...3)
+        await bench.run {
+            await bench.sender.wait(forBatches: 1)
+            bench.queue.change { $0.failingClaims = 1 }
+            bench.worker.wake()
+            while bench.queue.state.withLock({ $0.givenBack.isEmpty }) {
+                bench.clock.advance(by: .seconds(1)); await Task.yield()
+            }
+        }
+        #expect(bench.queue.state.withLock { $0.givenBack.first } == [held])
+    }
+
+    @Test("stops sending and registers afresh when its lease is lost")
+    func obeysLostLease() async throws {
+        let bench = try WorkerBench(sender: ScriptedSender(isHolding: true))
+        bench.enqueue(devices: 1...3)
+        await bench.run {
+            await bench.sender.wait(forBatches: 1)
+            bench.queue.change { $0.isLeaseLost = true }
+            while bench.queue.state.withLock({ $0.registeredWorkers < 2 }) {
+                bench.clock.advance(by: .seconds(1)); await Task.yield()
+            }
+        }
+        #expect(bench.sender.batches.first?.cancellation.cause == .leaseExpired)
+        #expect(bench.recorded().flatMap(\.retries).map(\.device) == [1, 2, 3])
+    }
+
+    @Test("stops sending before a lease it cannot extend runs out")
+    func obeysExpiringLease() async throws {
+        let bench = try WorkerBench(sender: ScriptedSender(isHolding: true))
+        bench.enqueue(devices: 1...3)
+        await bench.run {
+            await bench.sender.wait(forBatches: 1)
+            bench.queue.change { $0.isAway = true }
+            var elapsed = 0
+            while bench.sender.batches.first?.cancellation.isCancelled == false {
+                bench.clock.advance(by: .seconds(1))
+                elapsed += 1
+                for _ in 0..<100 { await Task.yield() }
+                guard elapsed < 1_000 else { break }
+            }
+            #expect(bench.sender.batches.first?.cancellation.cause == .leaseExpired)
+        }
+    }
+
+    @Test("leaves room for other apps when one app's pushes hang")
+    func leavesRoom() async throws {
+        let sender = ScriptedSender(isHolding: true)
+        let bench = try WorkerBench(sender: sender)
+        for number in 0..<30 { bench.enqueue(devices: 1...2, number: Int32(number)) }
+        await bench.run {
+            await sender.wait(forBatches: 12)
+            bench.enqueue(notification: 9, devices: 1...2, application: WorkerBench.application(2))
+            await sender.wait(forBatches: 13)
+        }
+        #expect(sender.batches[..<12].allSatisfy { $0.application.id.rawValue == 1 })
+        #expect(sender.batches[12].application.id.rawValue == 2)
+    }
+
+    @Test("tells a waiting caller of the first acceptance before anything is recorded")
+    func announcesFirstAcceptance() async throws {
+        let bench = try WorkerBench()
+        let notification = NotificationID(rawValue: 1)
+        bench.board.open(notification)
+        bench.queue.change { $0.failingRecords = .max }
+        bench.enqueue(devices: 1...3)
+        await bench.run {
+            let message = await bench.board.nextMessage(about: notification) { await bench.clock.fanOutClock.sleep(.seconds(5)) }
+            #expect(message == .accepted)
+            bench.queue.change { $0.failingRecords = 0 }
+            while bench.recorded().isEmpty { bench.clock.advance(by: .seconds(5)); await Task.yield() }
+        }
+    }
+}

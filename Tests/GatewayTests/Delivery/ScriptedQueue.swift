@@ -1,0 +1,163 @@
+import Synchronization
+
+@testable import Gateway
+
+/// A delivery queue in memory that a test fills, breaks and reads.
+final class ScriptedQueue: DeliveryQueue {
+    struct State {
+        var chunks: [Chunk] = []
+        var jobs: [NotificationID: PushJob] = [:]
+        var superseded: Set<NotificationID> = []
+        var recorded: [ChunkRecord] = []
+        var recordCalls = 0
+        var claimed: [ChunkID] = []
+        var givenBack: [[ChunkID]] = []
+        var exclusions: [[ApplicationID]] = []
+        var registeredWorkers = 0
+        var isReleased = false
+        var failingClaims = 0
+        var failingRecords = 0
+        var failingLoads = 0
+        var isLeaseLost = false
+        var isAway = false
+    }
+    let state = Mutex(State())
+    private let changes = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+
+    func change(_ body: (inout sending State) -> Void) {
+        state.withLock { body(&$0) }
+        changes.continuation.yield()
+    }
+
+    /// Waits until the state is as wanted.
+    func wait(until condition: (borrowing State) -> Bool) async {
+        if state.withLock({ condition($0) }) { return }
+        for await _ in changes.stream where state.withLock({ condition($0) }) { return }
+    }
+
+    func registerWorker(node: String) async throws(StorageError) -> WorkerID {
+        let number = state.withLock { state in
+            state.registeredWorkers += 1
+            return state.registeredWorkers
+        }
+        changes.continuation.yield()
+        return WorkerID(rawValue: Int32(number))
+    }
+
+    func extendLease(of worker: WorkerID, seconds: Int) async throws(StorageError) -> Bool {
+        if state.withLock({ $0.isAway }) { throw .unavailable }
+        return state.withLock { state in
+            defer { state.isLeaseLost = false }
+            return !state.isLeaseLost
+        }
+    }
+
+    func releaseLease(of worker: WorkerID) async throws(StorageError) { change { $0.isReleased = true } }
+
+    func claimChunk(for worker: WorkerID, deviceCount: Int, excluding applications: [ApplicationID])
+        async throws(StorageError) -> Chunk?
+    {
+        let (chunk, fails): (Chunk?, Bool) = state.withLock { state in
+            if state.failingClaims > 0 {
+                state.failingClaims -= 1
+                return (nil, true)
+            }
+            state.exclusions.append(applications)
+            guard let index = state.chunks.firstIndex(where: { !applications.contains($0.application) }) else {
+                return (nil, false)
+            }
+            let chunk = state.chunks.remove(at: index)
+            state.claimed.append(chunk.id)
+            return (chunk, false)
+        }
+        changes.continuation.yield()
+        if fails { throw .unavailable }
+        return chunk
+    }
+
+    func giveBackChunks(of worker: WorkerID, except held: [ChunkID]) async throws(StorageError) {
+        change { $0.givenBack.append(held) }
+    }
+
+    func job(for notification: NotificationID) async throws(StorageError) -> PushJob? {
+        let fails = state.withLock { state in
+            guard state.failingLoads > 0 else { return false }
+            state.failingLoads -= 1
+            return true
+        }
+        if fails {
+            changes.continuation.yield()
+            throw .unavailable
+        }
+        return state.withLock { $0.jobs[notification] }
+    }
+
+    func isSuperseded(_ notification: NotificationID) async throws(StorageError) -> Bool {
+        state.withLock { $0.superseded.contains(notification) }
+    }
+
+    func record(_ records: [ChunkRecord], worker: WorkerID) async throws(StorageError) -> [ChunkID] {
+        let fails = state.withLock { state in
+            state.recordCalls += 1
+            guard state.failingRecords > 0 else {
+                state.recorded += records
+                return false
+            }
+            state.failingRecords -= 1
+            return true
+        }
+        changes.continuation.yield()
+        if fails { throw .unavailable }
+        return []
+    }
+
+    func millisecondsUntilNextRetry() async throws(StorageError) -> Int64? { nil }
+}
+
+/// A sender that answers as a test says, and holds batches until it lets them go.
+final class ScriptedSender: PushSender {
+    private struct State {
+        var batches: [PushBatch] = []
+        var held: [CheckedContinuation<Void, Never>] = []
+        var isHolding = false
+    }
+    private let state = Mutex(State())
+    private let changes = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    private let answer: @Sendable (PushBatch, Int) -> PushOutcome
+
+    init(isHolding: Bool = false, answer: @escaping @Sendable (PushBatch, Int) -> PushOutcome = { _, _ in .accepted }) {
+        self.answer = answer
+        state.withLock { $0.isHolding = isHolding }
+    }
+
+    var batches: [PushBatch] { state.withLock { $0.batches } }
+
+    func send(_ batch: PushBatch) async -> [PushOutcome] {
+        await withCheckedContinuation { continuation in
+            let isHeld = state.withLock { state in
+                state.batches.append(batch)
+                if state.isHolding { state.held.append(continuation) }
+                return state.isHolding
+            }
+            changes.continuation.yield()
+            if !isHeld { continuation.resume() }
+        }
+        let outcomes = batch.devices.indices.map { batch.cancellation.isCancelled ? PushOutcome.notSent : answer(batch, $0) }
+        if outcomes.contains(.accepted) { batch.onFirstAccepted?() }
+        return outcomes
+    }
+
+    func wait(forBatches count: Int) async {
+        if batches.count >= count { return }
+        for await _ in changes.stream where batches.count >= count { return }
+    }
+
+    func letGo() {
+        let held = state.withLock { state in
+            state.isHolding = false
+            defer { state.held = [] }
+            return state.held
+        }
+        for continuation in held { continuation.resume() }
+    }
+}
