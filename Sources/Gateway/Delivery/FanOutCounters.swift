@@ -13,7 +13,7 @@ package struct FanOutCounters: Sendable {
     package init(metrics: Metrics) {
         func counter(_ outcome: String) -> Counter {
             metrics.counter(
-                "openpush_push_outcomes_total", help: "Pushes by what became of them.", labels: [("outcome", outcome)])
+                "openpush_push_outcomes_total", help: "Pushes by what became of them.", labels: ["outcome": outcome])
         }
         accepted = counter("accepted")
         rejected = counter("rejected")
