@@ -3,15 +3,11 @@ import Testing
 @testable import Security
 
 @Suite("TLS transfer") struct TLSTransferTests {
-    private static func pattern(_ count: Int, seed: UInt8) -> [UInt8] {
-        (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ Int(seed)) ^ UInt8(truncatingIfNeeded: $0 >> 8) }
-    }
-
     @Test("carries a megabyte each way") func carriesMegabyte() throws {
         let pair = try TLSPair()
         try pair.shakeHands()
-        let up = Self.pattern(1 << 20, seed: 1)
-        let down = Self.pattern(1 << 20, seed: 2)
+        let up = RandomBytes.generate(count: 1 << 20)
+        let down = RandomBytes.generate(count: 1 << 20)
         try pair.client.write(up.span)
         try pair.server.write(down.span)
         pair.exchange()
@@ -31,7 +27,7 @@ import Testing
     @Test("lends everything that waits at once, and keeps what the socket did not take") func lendsPartially() throws {
         let pair = try TLSPair()
         try pair.shakeHands()
-        let sent = Self.pattern(100_000, seed: 3)
+        let sent = RandomBytes.generate(count: 100_000)
         try pair.client.write(sent.span)
         var lends = 0
         while pair.client.pendingCiphertextByteCount > 0 {
@@ -50,7 +46,7 @@ import Testing
     func obeysLimit(limit: Int) throws {
         let pair = try TLSPair()
         try pair.shakeHands()
-        let sent = Self.pattern(40_000, seed: 4)
+        let sent = RandomBytes.generate(count: 40_000)
         try pair.client.write(sent.span)
         pair.exchange()
         var received: [UInt8] = []

@@ -1,0 +1,188 @@
+package import Networking
+
+/// The connections of one event loop: bounded, kept open in the background, lent to one caller at a time.
+///
+/// While the database is away, callers fail at once with `.unavailable` and one connection attempt after another probes for its return.
+package actor DatabasePool {
+    /// Something an operator wants to read; called on the loop.
+    package enum Event: Sendable, Equatable {
+        /// A connection is open again after failures.
+        case connected
+        case connectionLost(reason: String)
+        /// `retryAfter`: when the next attempt follows.
+        case connectingFailed(reason: String, retryAfter: Duration)
+    }
+
+    /// Gauges for metrics.
+    package struct Occupancy: Sendable, Equatable {
+        package var open: Int
+        package var idle: Int
+        package var waiting: Int
+    }
+
+    /// Longest a caller waits for a connection. It has to fail well before an HTTP client loses patience.
+    package static let acquireTimeout: Duration = .seconds(1)
+    /// Most callers that wait for a connection; the next ones are refused at once.
+    package static let waiterLimit = 1024
+
+    nonisolated let loop: EventLoop
+    private let options: DatabaseOptions
+    private let size: Int
+    private let observe: @Sendable (Event) -> Void
+
+    private var open: [ObjectIdentifier: DatabaseConnection] = [:]
+    private var idle: [DatabaseConnection] = []
+    private var waiters: [Waiter] = []
+    private var lastWaiter: UInt64 = 0
+    private var connectingCount = 0
+    private var failureCount = 0
+    private var failureReason = ""
+    private var retry: TimerID?
+    private var isClosed = false
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
+
+    /// `size`: connections, 1 to 100. Nothing happens before the first use or ``start()``.
+    package init(loop: EventLoop, options: DatabaseOptions, size: Int, observe: @escaping @Sendable (Event) -> Void = { _ in }) {
+        precondition((1...100).contains(size), "a pool has 1 to 100 connections")
+        self.loop = loop
+        self.options = options
+        self.size = size
+        self.observe = observe
+    }
+
+    /// Opens the connections in the background.
+    package func start() { fill() }
+
+    /// Refuses callers from now on and closes every connection, also those that are lent.
+    package func close() {
+        isClosed = true
+        if let retry { loop.cancel(retry) }
+        retry = nil
+        failWaiters(reason: "the pool is closed")
+        for connection in open.values { connection.assumeIsolated { $0.close(reason: "the pool is closed") } }
+    }
+
+    package var occupancy: Occupancy { Occupancy(open: open.count, idle: idle.count, waiting: waiters.count) }
+
+    // MARK: Lending
+
+    private struct Waiter {
+        let serial: UInt64
+        let continuation: CheckedContinuation<Result<DatabaseConnection, DatabaseError>, Never>
+        let deadline: TimerID
+    }
+
+    /// No connection is open, and the last attempt failed.
+    private var isAway: Bool { open.isEmpty && failureCount > 0 }
+
+    func acquire() async throws(DatabaseError) -> DatabaseConnection {
+        guard !isClosed else { throw .unavailable(reason: "the pool is closed") }
+        if let connection = idle.popLast() { return connection }
+        guard !isAway else { throw .unavailable(reason: failureReason) }
+        guard waiters.count < Self.waiterLimit else { throw .unavailable(reason: "too many callers wait for a connection") }
+        fill()
+        lastWaiter += 1
+        let serial = lastWaiter
+        let deadline = loop.schedule(after: Self.acquireTimeout) { [weak self] in
+            self?.assumeIsolated { $0.waiterTimedOut(serial) }
+        }
+        let outcome = await withCheckedContinuation { continuation in
+            waiters.append(Waiter(serial: serial, continuation: continuation, deadline: deadline))
+        }
+        return try outcome.get()
+    }
+
+    /// Takes a connection back. One that is not in order is closed and replaced.
+    func release(_ connection: DatabaseConnection) {
+        let isIdle = connection.assumeIsolated { connection in
+            if !connection.isIdle { connection.close(reason: "returned in mid-transaction") }
+            return connection.isOpen
+        }
+        if isIdle { lend(connection) }
+    }
+
+    private func lend(_ connection: DatabaseConnection) {
+        guard !waiters.isEmpty else { return idle.append(connection) }
+        let waiter = waiters.removeFirst()
+        loop.cancel(waiter.deadline)
+        waiter.continuation.resume(returning: .success(connection))
+    }
+
+    private func waiterTimedOut(_ serial: UInt64) {
+        guard let index = waiters.firstIndex(where: { $0.serial == serial }) else { return }
+        let reason = open.isEmpty ? "no connection to the database yet" : "all connections are busy"
+        waiters.remove(at: index).continuation.resume(returning: .failure(.unavailable(reason: reason)))
+    }
+
+    private func failWaiters(reason: String) {
+        let failing = waiters
+        waiters = []
+        for waiter in failing {
+            loop.cancel(waiter.deadline)
+            waiter.continuation.resume(returning: .failure(.unavailable(reason: reason)))
+        }
+    }
+
+    // MARK: Keeping connections open
+
+    /// Starts the attempts that are missing: all of them, or a single probe after a failure.
+    private func fill() {
+        guard !isClosed, retry == nil else { return }
+        let missing = size - open.count - connectingCount
+        let wanted = failureCount > 0 ? min(missing, 1 - connectingCount) : missing
+        guard wanted > 0 else { return }
+        for _ in 0..<wanted {
+            connectingCount += 1
+            Task { await connect() }
+        }
+    }
+
+    private func connect() async {
+        do throws(DatabaseError) {
+            let connection = try await DatabaseConnection.connect(
+                loop: loop, options: options, rotation: failureCount,
+                onClose: { [weak self] connection, reason in self?.assumeIsolated { $0.lost(connection, reason: reason) } })
+            connectingCount -= 1
+            adopt(connection)
+        } catch {
+            connectingCount -= 1
+            connectingFailed(error)
+        }
+    }
+
+    private func adopt(_ connection: DatabaseConnection) {
+        guard !isClosed else { return connection.assumeIsolated { $0.close() } }
+        guard connection.assumeIsolated({ $0.isOpen }) else { return fill() }
+        if failureCount > 0 { observe(.connected) }
+        failureCount = 0
+        open[ObjectIdentifier(connection)] = connection
+        lend(connection)
+        fill()
+    }
+
+    private func connectingFailed(_ error: DatabaseError) {
+        guard !isClosed else { return }
+        failureReason = if case .unavailable(let reason) = error { reason } else { "\(error)" }
+        if open.isEmpty { failWaiters(reason: failureReason) }
+        // Attempts that failed together count once.
+        guard retry == nil else { return }
+        failureCount += 1
+        let delay = Backoff.reconnecting.delay(afterFailure: failureCount, random: .random(in: 0..<1))
+        observe(.connectingFailed(reason: failureReason, retryAfter: delay))
+        retry = loop.schedule(after: delay) { [weak self] in
+            self?.assumeIsolated { pool in
+                pool.retry = nil
+                pool.fill()
+            }
+        }
+    }
+
+    private func lost(_ connection: DatabaseConnection, reason: String) {
+        guard open.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
+        idle.removeAll { $0 === connection }
+        guard !isClosed else { return }
+        observe(.connectionLost(reason: reason))
+        fill()
+    }
+}
