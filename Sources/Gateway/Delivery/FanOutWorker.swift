@@ -10,7 +10,6 @@ package actor FanOutWorker {
     private let sender: any PushSender
     private let renderer: any PayloadRenderer
     private let board: ProgressBoard
-    private let jobs: ActiveJobs
     private let clock: FanOutClock
     private let node: String
     private let limits: FanOutLimits
@@ -28,7 +27,7 @@ package actor FanOutWorker {
     private var worker: WorkerID?
     private var leaseExtendedAt: ContinuousClock.Instant
     private var isStopping = false
-    private var active: [NotificationID: ActiveJob] = [:]
+    private var jobs: JobTable
     private var openChunks = OpenChunks()
     /// Chunks whose pushes are on their way.
     private var sending: Set<ChunkID> = []
@@ -53,7 +52,7 @@ package actor FanOutWorker {
         self.sender = sender
         self.renderer = renderer
         self.board = board
-        self.jobs = jobs
+        self.jobs = JobTable(announcedIn: jobs)
         self.clock = clock
         self.node = node
         self.limits = limits
@@ -175,7 +174,7 @@ package actor FanOutWorker {
             }
         }
         counters.add(outcomes)
-        endJob(active)
+        jobs.release(active)
         let isSuperseded = active.cancellation.cause == .superseded
         return ChunkOutcome(chunk: chunk, job: active.job, isSuperseded: isSuperseded)
             .record(outcomes, now: clock.now()) { Double.random(in: 0..<1) }
@@ -183,13 +182,12 @@ package actor FanOutWorker {
 
     private func beginJob(of chunk: Chunk) async -> ActiveJob? {
         let notification = chunk.id.notification
-        if active[notification] == nil, let fresh = await loadJob(notification), active[notification] == nil {
-            active[notification] = fresh
-            jobs.add(fresh.job, fresh.cancellation)
+        // Another chunk of the notification may load it while this one waits.
+        if !jobs.contains(notification), let fresh = await loadJob(notification), !jobs.contains(notification) {
+            jobs.insert(fresh)
             await cancelIfSuperseded(notification)
         }
-        active[notification]?.openChunkCount += 1
-        return active[notification]
+        return jobs.retain(notification)
     }
 
     private func loadJob(_ notification: NotificationID) async -> ActiveJob? {
@@ -207,18 +205,9 @@ package actor FanOutWorker {
         return nil
     }
 
-    private func endJob(_ job: ActiveJob) {
-        let notification = job.job.notification
-        guard active[notification]?.cancellation === job.cancellation else { return }
-        active[notification]?.openChunkCount -= 1
-        guard active[notification]?.openChunkCount == 0 else { return }
-        active[notification] = nil
-        jobs.remove(job.job, job.cancellation)
-    }
-
     /// Another daemon may have accepted the newer state.
     private func cancelIfSuperseded(_ notification: NotificationID) async {
-        guard let cancellation = active[notification]?.cancellation, !cancellation.isCancelled else { return }
+        guard let cancellation = jobs.cancellation(of: notification), !cancellation.isCancelled else { return }
         do {
             if try await queue.isSuperseded(notification) { cancellation.cancel(.superseded) }
         } catch {
@@ -275,8 +264,8 @@ package actor FanOutWorker {
         while !isRecorderDone {
             await tickWakeUp.sleep { [clock, limits] in await clock.sleep(limits.pollInterval) }
             if leaseExtendedAt.duration(to: clock.instant()) >= limits.heartbeatInterval { await extendLease() }
-            if isLeaseExpired { stopSending() }
-            for notification in active.keys { await cancelIfSuperseded(notification) }
+            if isLeaseExpired { jobs.cancelAll(.leaseExpired) }
+            for notification in jobs.notifications { await cancelIfSuperseded(notification) }
         }
     }
 
@@ -288,20 +277,12 @@ package actor FanOutWorker {
                 leaseExtendedAt = beforeExtension
             } else {
                 logger.log(.error, "The lease was lost; its chunks belong to another daemon", [:])
-                stopSending()
+                jobs.cancelAll(.leaseExpired)
                 self.worker = nil
                 await register()
             }
         } catch {
             logger.log(.warning, "The lease could not be extended", [.reason: "\(error)"])
         }
-    }
-
-    private func stopSending() {
-        for job in active.values {
-            job.cancellation.cancel(.leaseExpired)
-            jobs.remove(job.job, job.cancellation)
-        }
-        active.removeAll()
     }
 }

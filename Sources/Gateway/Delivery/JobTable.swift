@@ -1,0 +1,46 @@
+/// The notifications one worker is sending, each with the number of its chunks on their way.
+///
+/// While a notification is here, `ActiveJobs` knows of it, so that a newer state accepted by this process cancels it.
+struct JobTable {
+    private var table: [NotificationID: ActiveJob] = [:]
+    private let announcements: ActiveJobs
+
+    init(announcedIn announcements: ActiveJobs) { self.announcements = announcements }
+
+    var notifications: [NotificationID] { Array(table.keys) }
+
+    func contains(_ notification: NotificationID) -> Bool { table[notification] != nil }
+
+    func cancellation(of notification: NotificationID) -> Cancellation? { table[notification]?.cancellation }
+
+    mutating func insert(_ job: ActiveJob) {
+        table[job.job.notification] = job
+        announcements.add(job.job, job.cancellation)
+    }
+
+    /// Counts one more chunk; nil when the notification is not here.
+    mutating func retain(_ notification: NotificationID) -> ActiveJob? {
+        table[notification]?.openChunkCount += 1
+        return table[notification]
+    }
+
+    /// Counts one chunk less; after the last one the notification is forgotten.
+    mutating func release(_ job: ActiveJob) {
+        let notification = job.job.notification
+        // After a lost lease the same notification may be here anew.
+        guard table[notification]?.cancellation === job.cancellation else { return }
+        table[notification]?.openChunkCount -= 1
+        guard table[notification]?.openChunkCount == 0 else { return }
+        table[notification] = nil
+        announcements.remove(job.job, job.cancellation)
+    }
+
+    /// Stops what is unsent of all of them and forgets them.
+    mutating func cancelAll(_ cause: Cancellation.Cause) {
+        for job in table.values {
+            job.cancellation.cancel(cause)
+            announcements.remove(job.job, job.cancellation)
+        }
+        table.removeAll()
+    }
+}
