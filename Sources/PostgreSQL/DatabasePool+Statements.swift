@@ -2,6 +2,7 @@ import Networking
 
 extension DatabasePool {
     /// Lends a connection for the time of `body`, which runs where the caller runs and must not keep it.
+    @discardableResult
     package nonisolated func withConnection<Value>(_ body: (DatabaseConnection) async throws -> Value) async throws -> Value {
         let connection = try await acquire()
         do {
@@ -56,6 +57,7 @@ extension DatabasePool {
     /// `retryLimit`: how many times a transaction that lost against another one (40001, 40P01), or met a prepared statement the schema
     /// has outgrown, is repeated from its start, after a short random delay; `body` must have no effect outside of the database then.
     /// When the answer to COMMIT is lost, `.unavailable` is thrown and the transaction may have been committed.
+    @discardableResult
     package nonisolated func transaction<Value>(
         _ mode: TransactionMode = .readCommitted, retryLimit: Int = 0, deadline: Duration? = nil,
         _ body: (DatabaseConnection) async throws -> Value
@@ -86,6 +88,7 @@ package enum TransactionMode: String, Sendable {
 
 extension DatabaseConnection {
     /// One transaction, tried once. `deadline` applies to BEGIN, COMMIT and ROLLBACK each.
+    @discardableResult
     package nonisolated func transaction<Value>(
         _ mode: TransactionMode = .readCommitted, deadline: Duration? = nil, _ body: (DatabaseConnection) async throws -> Value
     ) async throws -> Value {

@@ -1,0 +1,186 @@
+@testable import PostgreSQL
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("Pool", .enabled(if: TestDatabase.isAvailable)) struct PoolTests {
+    static let backend = Statement(name: "backend", text: "SELECT pg_backend_pid(), pg_sleep(0.005)")
+
+    @Test("carries 50 concurrent queries over 4 connections") func concurrency() async throws {
+        try await TestDatabase.withNew(schema: false) { database in
+            let pool = DatabasePool(loop: TestDatabase.loop, options: database.options, size: 4)
+            let backends = try await withThrowingTaskGroup { group in
+                for _ in 1...50 { group.addTask { try await pool.query(Self.backend).int32(row: 0, column: 0) } }
+                return try await group.reduce(into: [Int32]()) { $0.append($1) }
+            }
+            #expect(backends.count == 50)
+            #expect(Set(backends).count <= 4)
+            #expect(await pool.occupancy == DatabasePool.Occupancy(open: 4, idle: 4, waiting: 0))
+            await pool.close()
+        }
+    }
+
+    @Test("refuses a caller that waited a second for a busy connection") func exhausted() async throws {
+        try await TestDatabase.withNew(schema: false) { database in
+            let pool = DatabasePool(loop: TestDatabase.loop, options: database.options, size: 1)
+            try await pool.withConnection { _ in
+                await #expect(throws: DatabaseError.unavailable(reason: "all connections are busy")) {
+                    try await pool.query(Self.backend)
+                }
+            }
+            let result = try await pool.query(Self.backend)
+            #expect(result.rowCount == 1)
+            await pool.close()
+        }
+    }
+
+    @Test("refuses callers once closed") func closed() async throws {
+        try await TestDatabase.withNew(schema: false) { database in
+            let pool = DatabasePool(loop: TestDatabase.loop, options: database.options, size: 2)
+            try await pool.withConnection { connection in
+                await pool.close()
+                #expect(await !connection.isOpen)
+            }
+            await #expect(throws: DatabaseError.unavailable(reason: "the pool is closed")) { try await pool.query(Self.backend) }
+        }
+    }
+
+    @Test("replaces a connection the server ended") func replaces() async throws {
+        try await TestDatabase.withNew(schema: false) { database in
+            let pool = DatabasePool(loop: TestDatabase.loop, options: database.options, size: 1)
+            let first = try await pool.query(Self.backend).int32(row: 0, column: 0)
+            await #expect(throws: DatabaseError.self) {
+                try await pool.queryUnprepared("SELECT pg_terminate_backend(pg_backend_pid())")
+            }
+            #expect(try await pool.query(Self.backend).int32(row: 0, column: 0) != first)
+            await pool.close()
+        }
+    }
+
+    @Test("fails at once while nobody listens") func refused() async throws {
+        // A port that was free a moment ago: connecting to it is refused.
+        let options = try DatabaseOptions(url: "postgresql://127.0.0.1:\(try SilentServer().port)/none")
+        let pool = DatabasePool(loop: TestDatabase.loop, options: options, size: 2)
+        for _ in 1...20 {
+            let elapsed = await ContinuousClock().measure {
+                await #expect(throws: DatabaseError.self) { try await pool.query(Self.backend) }
+            }
+            #expect(elapsed < .seconds(1.5))
+        }
+        await pool.close()
+    }
+}
+
+@Suite("Transaction", .enabled(if: TestDatabase.isAvailable)) struct TransactionTests {
+    private struct Refusal: Error {}
+    private static let insert = Statement(name: "insert", text: "INSERT INTO item VALUES ($1)")
+    private static let count = Statement(name: "count", text: "SELECT count(*) FROM item")
+
+    private static func withPool(_ body: (DatabasePool) async throws -> Void) async throws {
+        try await TestDatabase.withNew(schema: false) { database in
+            let pool = DatabasePool(loop: TestDatabase.loop, options: database.options, size: 2)
+            try await pool.withConnection { try await $0.execute("CREATE TABLE item (id int8 PRIMARY KEY)") }
+            try await body(pool)
+            await pool.close()
+        }
+    }
+
+    @Test("commits and returns its value") func commits() async throws {
+        try await Self.withPool { pool in
+            var calls = 0
+            let value = try await pool.transaction { connection in
+                calls += 1
+                return try await connection.query(Self.insert, [.int64(7)]).affectedRowCount
+            }
+            #expect(value == 1 && calls == 1)
+            let stored = try await pool.query(Self.count).int64(row: 0, column: 0)
+            #expect(stored == 1)
+        }
+    }
+
+    @Test("rolls back on an error of its body") func rollsBack() async throws {
+        try await Self.withPool { pool in
+            await #expect(throws: Refusal.self) {
+                try await pool.transaction { connection in
+                    try await connection.query(Self.insert, [.int64(7)])
+                    throw Refusal()
+                }
+            }
+            let stored = try await pool.query(Self.count).int64(row: 0, column: 0)
+            #expect(stored == 0)
+            #expect(await pool.occupancy.idle == 2)
+        }
+    }
+
+    @Test("whose body hid an error does not pass as committed") func hiddenError() async throws {
+        try await Self.withPool { pool in
+            let error = await #expect(throws: DatabaseError.self) {
+                try await pool.transaction { connection in
+                    try await connection.query(Self.insert, [.int64(7)])
+                    _ = try? await connection.execute("SELECT 1/0")
+                }
+            }
+            guard case .server("25P02", _, _) = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            let stored = try await pool.query(Self.count).int64(row: 0, column: 0)
+            #expect(stored == 0)
+        }
+    }
+
+    @Test("that lost against another one is repeated") func serialization() async throws {
+        try await Self.withPool { pool in
+            try await pool.query(Self.insert, [.int64(1)])
+            var attempts = 0
+            try await pool.transaction(.serializable, retryLimit: 3) { connection in
+                attempts += 1
+                try await connection.query(Self.count)
+                if attempts == 1 {
+                    try await pool.queryUnprepared("UPDATE item SET id = id + 10")
+                }
+                try await connection.queryUnprepared("UPDATE item SET id = id + 100")
+            }
+            #expect(attempts == 2)
+            #expect(try await pool.queryUnprepared("SELECT id FROM item").int64(row: 0, column: 0) == 111)
+        }
+    }
+
+    @Test("gives up after its last repetition") func retryLimit() async throws {
+        try await Self.withPool { pool in
+            var attempts = 0
+            let conflict = DatabaseError.server(sqlState: "40001", message: "conflict", constraint: nil)
+            await #expect(throws: conflict) {
+                try await pool.transaction(retryLimit: 3) { _ in
+                    attempts += 1
+                    throw conflict
+                }
+            }
+            #expect(attempts == 4)
+        }
+    }
+
+    @Test("is unavailable when the answer to COMMIT is lost") func lostCommit() async throws {
+        try await Self.withPool { pool in
+            let error = await #expect(throws: DatabaseError.self) {
+                try await pool.transaction { connection in
+                    // Fires while COMMIT is carried out and ends the session from inside.
+                    try await connection.execute(
+                        """
+                        CREATE FUNCTION leave() RETURNS trigger LANGUAGE plpgsql AS
+                        $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END $$;
+                        CREATE CONSTRAINT TRIGGER leave AFTER INSERT ON item DEFERRABLE INITIALLY DEFERRED
+                        FOR EACH ROW EXECUTE FUNCTION leave()
+                        """)
+                    try await connection.query(Self.insert, [.int64(1)])
+                }
+            }
+            guard case .unavailable = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            let stored = try await pool.query(Self.count).int64(row: 0, column: 0)
+            #expect(stored == 0)
+        }
+    }
+}
