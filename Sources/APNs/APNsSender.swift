@@ -1,0 +1,75 @@
+package import Gateway
+package import Networking
+package import Observability
+package import Security
+
+/// Sends batches to APNs over the connections of one event loop.
+///
+/// Each environment and signing key has its own pool, so that a broken key or service holds no other app back.
+package actor APNsSender: PushSender {
+    private struct PoolKey: Hashable {
+        let environment: PushEnvironment
+        let providerKey: ProviderKey
+    }
+
+    private nonisolated let loop: EventLoop
+    private let configuration: APNsConfiguration
+    private let minters: ProviderTokenMinters
+    private let logger: Logger
+    private let metrics: PoolMetrics
+    private var tls: TLSContext
+    private var pools: [PoolKey: PushPool] = [:]
+    private var isDraining = false
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
+
+    /// A sender without connections; they are made as pushes come.
+    ///
+    /// - Parameters:
+    ///   - tls: a client context that verifies APNs, with ALPN `h2`.
+    ///   - minters: shared by the senders of all loops.
+    package init(
+        loop: EventLoop, configuration: APNsConfiguration, tls: TLSContext, minters: ProviderTokenMinters, logger: Logger,
+        metrics: Metrics
+    ) {
+        self.loop = loop
+        self.configuration = configuration
+        self.tls = tls
+        self.minters = minters
+        self.logger = logger
+        self.metrics = PoolMetrics(metrics: metrics)
+    }
+
+    package func send(_ batch: PushBatch) async -> [PushOutcome] {
+        guard !isDraining else { return [PushOutcome](repeating: .notSent, count: batch.devices.count) }
+        return await pool(for: batch).send(batch)
+    }
+
+    /// Verifies APNs by another context from the next connection on, after the file of roots was replaced.
+    package func replaceTLS(_ context: TLSContext) async {
+        tls = context
+        for pool in pools.values { await pool.replaceTLS(context) }
+    }
+
+    /// Takes nothing new, hands back what waits as not sent, and waits for what is on the wire, up to the timeout.
+    ///
+    /// What has no answer by then is unknown. The sender cannot be used afterwards.
+    package func drain(timeout: Duration) async {
+        isDraining = true
+        let draining = Array(pools.values)
+        await withTaskGroup(of: Void.self) { group in
+            for pool in draining { group.addTask { await pool.drain(timeout: timeout) } }
+        }
+    }
+
+    /// The pool of a batch, made on first use. Bounded by twice the number of keys in the database.
+    private func pool(for batch: PushBatch) -> PushPool {
+        let key = PoolKey(environment: batch.environment, providerKey: batch.application.providerKey)
+        if let known = pools[key] { return known }
+        let pool = PushPool(
+            loop: loop, environment: batch.environment, configuration: configuration, tls: tls,
+            minter: minters.minter(of: batch.application.providerKey), logger: logger, metrics: metrics)
+        pools[key] = pool
+        return pool
+    }
+}

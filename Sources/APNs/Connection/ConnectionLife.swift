@@ -1,0 +1,84 @@
+/// Where a connection stands, decided from what happens to it; the connection carries the decisions out.
+struct ConnectionLife {
+    enum Phase: Equatable {
+        /// TCP, TLS or the first SETTINGS are outstanding.
+        case connecting
+        /// Takes pushes.
+        case open
+        /// Takes no more pushes; those on the wire are awaited.
+        case draining
+        case closed
+    }
+
+    /// What is to be done when time has passed.
+    enum Action: Equatable {
+        case nothing
+        case ping
+        /// The last answer is in.
+        case finish
+        /// The peer cannot be reached, or not any more.
+        case giveUp(reason: StaticString)
+
+        static func == (left: Action, right: Action) -> Bool {
+            switch (left, right) {
+            case (.nothing, .nothing), (.ping, .ping), (.finish, .finish): true
+            case (.giveUp(let one), .giveUp(let other)): one.description == other.description
+            default: false
+            }
+        }
+    }
+
+    private(set) var phase = Phase.connecting
+    /// Whether APNs answered any push on it; a connection without is of no use, and the next one waits longer.
+    private(set) var hasAnswered = false
+    private let startedAt: ContinuousClock.Instant
+    private var heardAt: ContinuousClock.Instant
+    private var pingedAt: ContinuousClock.Instant?
+    private let connectTimeout: Duration
+    private let pingInterval: Duration
+    private let pingTimeout: Duration
+
+    init(configuration: APNsConfiguration, now: ContinuousClock.Instant) {
+        startedAt = now
+        heardAt = now
+        connectTimeout = configuration.connectTimeout
+        pingInterval = configuration.pingInterval
+        pingTimeout = configuration.pingTimeout
+    }
+
+    /// The first SETTINGS arrived.
+    mutating func settingsArrived() { if phase == .connecting { phase = .open } }
+
+    /// Bytes arrived, so the peer is there.
+    mutating func heard(at now: ContinuousClock.Instant) {
+        heardAt = now
+        pingedAt = nil
+    }
+
+    /// APNs answered a push.
+    mutating func answered() { hasAnswered = true }
+
+    /// GOAWAY, an answer that asks for another connection, or silence: nothing new is sent on it.
+    mutating func drain() { if phase == .open || phase == .connecting { phase = .draining } }
+
+    mutating func closed() { phase = .closed }
+
+    /// Whether nothing was heard since that moment.
+    func isSilent(since moment: ContinuousClock.Instant) -> Bool { heardAt <= moment }
+
+    mutating func tick(now: ContinuousClock.Instant, openStreamCount: Int) -> Action {
+        switch phase {
+        case .closed: return .nothing
+        case .connecting:
+            return now - startedAt >= connectTimeout ? .giveUp(reason: "no SETTINGS in time") : .nothing
+        case .draining where openStreamCount == 0: return .finish
+        case .open, .draining:
+            if let pingedAt {
+                return now - pingedAt >= pingTimeout ? .giveUp(reason: "PING was not answered") : .nothing
+            }
+            guard now - heardAt >= pingInterval else { return .nothing }
+            pingedAt = now
+            return .ping
+        }
+    }
+}

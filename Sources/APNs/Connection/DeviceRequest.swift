@@ -1,0 +1,59 @@
+import Gateway
+import HTTP
+
+/// The two header values that differ from push to push, written in place into buffers that are used again.
+struct DeviceRequest {
+    private static let digits = Array("0123456789abcdef".utf8)
+    private static let prefix = Array("/3/device/".utf8)
+
+    /// `/3/device/` and the token in lower-case hexadecimal.
+    private(set) var path: [UInt8] = DeviceRequest.prefix
+    private(set) var pathByteCount = DeviceRequest.prefix.count
+    /// The `apns-id`.
+    private(set) var identifier = [UInt8](repeating: UInt8(ascii: "-"), count: 36)
+
+    /// Writes the path of one device.
+    mutating func setToken(_ bytes: Span<UInt8>) {
+        let needed = Self.prefix.count + 2 * bytes.count
+        if path.count < needed { path.append(contentsOf: repeatElement(0, count: needed - path.count)) }
+        pathByteCount = needed
+        let digits = Self.digits.span
+        var target = path.mutableSpan
+        var position = Self.prefix.count
+        for index in bytes.indices {
+            target[position] = digits[Int(bytes[index] >> 4)]
+            target[position + 1] = digits[Int(bytes[index] & 0xF)]
+            position += 2
+        }
+    }
+
+    /// Writes the identifier of one push: the same whenever it is sent again.
+    ///
+    /// A UUID of version 8 (RFC 9562): the low 60 bits of the notification, then the low 62 bits of the device.
+    mutating func setIdentifier(notification: NotificationID, device: Int64) {
+        let identifier = Self.identifier(notification: notification, device: device)
+        let digits = Self.digits.span
+        var target = self.identifier.mutableSpan
+        var position = 0
+        for index in 0..<16 {
+            if index == 4 || index == 6 || index == 8 || index == 10 { position += 1 }
+            let half = index < 8 ? identifier.high : identifier.low
+            let byte = Int(truncatingIfNeeded: half >> UInt64(56 - 8 * (index & 7))) & 0xFF
+            target[position] = digits[byte >> 4]
+            target[position + 1] = digits[byte & 0xF]
+            position += 2
+        }
+    }
+
+    /// Opens the request on a session; the slot, or nil when no stream could be opened.
+    func submit(on session: HTTP2ClientSession, _ template: HTTP2RequestTemplate, body: Int) -> Int? {
+        session.submit(template, path: path.span.extracting(0..<pathByteCount), identifier: identifier.span, body: body)
+    }
+
+    static func identifier(notification: NotificationID, device: Int64) -> UUID {
+        let number = UInt64(bitPattern: notification.rawValue)
+        return UUID(
+            high: (number << 4) & 0xFFFF_FFFF_FFFF_0000 | 0x8000 | number & 0x0FFF,
+            low: 0x8000_0000_0000_0000 | UInt64(bitPattern: device) & 0x3FFF_FFFF_FFFF_FFFF)
+    }
+}

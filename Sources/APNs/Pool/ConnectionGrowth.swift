@@ -1,0 +1,61 @@
+/// Decides when a pool opens a connection.
+///
+/// The first one at once; more only while pushes wait for streams, at a distance; after failures with growing pauses.
+/// Apple blocks hosts that open and close connections in quick succession.
+struct ConnectionGrowth {
+    /// What the decision is made from.
+    struct Situation {
+        /// Pushes that wait for a stream.
+        var waitingCount = 0
+        /// Connections that take pushes, and their streams in sum.
+        var openCount = 0
+        var streamCount = 0
+        /// Whether any open connection has not answered a push yet; its limit of streams says nothing then.
+        var hasUnproved = false
+        /// Whether a connection is being made.
+        var isConnecting = false
+    }
+
+    private let configuration: APNsConfiguration
+    private var backOff: Duration?
+    private var notBefore: ContinuousClock.Instant?
+    private var lastAttempt: ContinuousClock.Instant?
+    /// Addresses tried since the last success; another address is tried at once.
+    private var triedAddressCount = 0
+
+    init(configuration: APNsConfiguration) { self.configuration = configuration }
+
+    /// Whether to connect now.
+    func shouldConnect(_ situation: Situation, now: ContinuousClock.Instant) -> Bool {
+        guard situation.waitingCount > 0, !situation.isConnecting, now >= notBefore ?? now else { return false }
+        guard situation.openCount > 0 else { return true }
+        guard situation.openCount < configuration.connectionCount, !situation.hasUnproved else { return false }
+        guard situation.waitingCount > situation.streamCount else { return false }
+        return lastAttempt.map { now - $0 >= configuration.connectionSpacing } ?? true
+    }
+
+    mutating func attempted(at now: ContinuousClock.Instant) { lastAttempt = now }
+
+    /// A connection could not be made, or ended before it answered anything.
+    ///
+    /// - Parameters:
+    ///   - addressCount: how many addresses the host has.
+    ///   - jitter: a random number, 0 up to 1.
+    mutating func failed(at now: ContinuousClock.Instant, addressCount: Int, jitter: Double) {
+        triedAddressCount += 1
+        let wasQuick = lastAttempt.map { now - $0 < .seconds(1) } ?? false
+        // The host's other addresses are tried first, once, unless failing takes long.
+        guard triedAddressCount >= addressCount || !wasQuick else { return }
+        triedAddressCount = 0
+        let pause = min(backOff ?? configuration.firstBackOff, configuration.longestBackOff)
+        notBefore = now + pause * (0.75 + 0.5 * jitter)
+        backOff = min(pause * 2, configuration.longestBackOff)
+    }
+
+    /// A connection answered a push.
+    mutating func succeeded() {
+        backOff = nil
+        notBefore = nil
+        triedAddressCount = 0
+    }
+}

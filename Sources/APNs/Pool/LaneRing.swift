@@ -1,0 +1,55 @@
+import Gateway
+
+/// The batches that wait, in turns: one app after the other, and within an app one batch after the other.
+///
+/// An app with many batches therefore gets no more streams than one with a single batch.
+struct LaneRing {
+    /// Pushes a batch may submit in one turn.
+    static let turnCount = 16
+
+    private struct Queue {
+        let application: ApplicationID
+        var lanes: [BatchLane]
+    }
+
+    private var queues: [Queue] = []
+    private var turn = 0
+
+    /// Batches in the ring.
+    private(set) var count = 0
+    /// Pushes of all batches that are not on the wire and not done.
+    var waitingCount: Int { queues.reduce(0) { $0 + $1.lanes.reduce(0) { $0 + $1.waitingCount } } }
+
+    mutating func add(_ lane: BatchLane) {
+        count += 1
+        if let index = queues.firstIndex(where: { $0.application == lane.batch.application.id }) {
+            queues[index].lanes.append(lane)
+        } else {
+            queues.append(Queue(application: lane.batch.application.id, lanes: [lane]))
+        }
+    }
+
+    /// The batch whose turn it is; nil when no push waits.
+    mutating func next() -> BatchLane? {
+        for _ in 0..<queues.count {
+            turn = (turn + 1) % queues.count
+            let position = queues[turn].lanes.firstIndex { $0.waitingCount > 0 }
+            guard let position else { continue }
+            let lane = queues[turn].lanes.remove(at: position)
+            queues[turn].lanes.append(lane)
+            return lane
+        }
+        return nil
+    }
+
+    func forEach(_ body: (BatchLane) -> Void) {
+        for queue in queues { for lane in queue.lanes { body(lane) } }
+    }
+
+    /// Forgets the batches that are done.
+    mutating func removeFinished() {
+        for index in queues.indices { queues[index].lanes.removeAll(where: \.isFinished) }
+        queues.removeAll(where: \.lanes.isEmpty)
+        count = queues.reduce(0) { $0 + $1.lanes.count }
+    }
+}

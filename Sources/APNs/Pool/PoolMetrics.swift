@@ -1,0 +1,24 @@
+package import Observability
+
+/// What the pools count. One for all pools of a process.
+package struct PoolMetrics: Sendable {
+    /// Connections to APNs that exist.
+    let connections: Gauge
+    /// Connections that ended before APNs answered a push on them.
+    let connectionFailures: Counter
+    /// Pushes APNs accepted, refused, and never answered.
+    let accepted: Counter
+    let refused: Counter
+    let unanswered: Counter
+
+    /// Finds or makes the instruments.
+    package init(metrics: Metrics) {
+        connections = metrics.gauge("openpushd_apns_connections", help: "Connections to APNs")
+        connectionFailures = metrics.counter(
+            "openpushd_apns_connection_failures_total", help: "Connections that ended before APNs answered a push")
+        let help = "Answers of APNs"
+        accepted = metrics.counter("openpushd_apns_answers_total", help: help, labels: ["outcome": "accepted"])
+        refused = metrics.counter("openpushd_apns_answers_total", help: help, labels: ["outcome": "refused"])
+        unanswered = metrics.counter("openpushd_apns_answers_total", help: help, labels: ["outcome": "unanswered"])
+    }
+}

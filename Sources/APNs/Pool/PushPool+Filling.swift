@@ -1,0 +1,144 @@
+import Gateway
+import HTTP
+import Networking
+
+extension PushPool {
+    /// Fills streams at the end of the loop's turn, so that one flush carries all that the turn brought.
+    func scheduleFill() {
+        guard !isFillScheduled else { return }
+        isFillScheduled = true
+        loop.afterTurn { self.assumeIsolated { $0.fill() } }
+    }
+
+    /// Fills streams a little later, unless it happens earlier anyway.
+    func scheduleFill(after delay: Duration) {
+        guard !isFillScheduled, fillTimer == nil else { return }
+        fillTimer = loop.schedule(after: delay) {
+            self.assumeIsolated { pool in
+                pool.fillTimer = nil
+                pool.fill()
+            }
+        }
+    }
+
+    /// Puts waiting pushes on free streams, sends everything, and opens a connection when that is due.
+    func fill() {
+        isFillScheduled = false
+        if let timer = fillTimer {
+            loop.cancel(timer)
+            fillTimer = nil
+        }
+        let now = ContinuousClock.now
+        readPaused(now: now)
+        endCancelled()
+        lanes.removeFinished()
+        if isDraining {
+            lanes.forEach { $0.completeWaiting(.notSent) }
+            lanes.removeFinished()
+        } else if lanes.waitingCount > 0 {
+            submitAdmitted(now: now)
+        }
+        flushAll(now: now)
+        lanes.removeFinished()
+        if isDraining { endDrainIfDone() } else { connectIfNeeded(now: now) }
+        armTick()
+    }
+
+    private func readPaused(now: ContinuousClock.Instant) {
+        for connection in connections where connection.isPaused {
+            connection.resume()
+            do throws(ConnectionFailure) {
+                try connection.read(now: now)
+                settle(connection, now: now)
+            } catch {
+                settle(connection, now: now)
+                lose(connection, error, now: now)
+            }
+        }
+    }
+
+    private func flushAll(now: ContinuousClock.Instant) {
+        for connection in connections where connection.needsFlush {
+            do throws(ConnectionFailure) {
+                try connection.flush()
+            } catch {
+                lose(connection, error, now: now)
+                continue
+            }
+            // Sending a reset ends its stream.
+            settle(connection, now: now)
+            if connection.life.phase == .draining, connection.inFlightCount == 0 { finish(connection, now: now) }
+        }
+    }
+
+    /// Ends what waits of batches that were cancelled or whose app is held back.
+    func endCancelled() {
+        let now = ContinuousClock.now
+        lanes.forEach { lane in
+            if lane.batch.cancellation.isCancelled {
+                lane.completeWaiting(.notSent)
+            } else if let reason = holds.reason(for: lane.batch.application.id, now: now) {
+                lane.completeWaiting(.rejected(reason))
+            }
+        }
+    }
+
+    private func submitAdmitted(now: ContinuousClock.Instant) {
+        guard connections.contains(where: { $0.canSubmit(bodyByteCount: 1, now: now) }) else { return }
+        switch minter.admit() {
+        case .use(let token, let renewalIsDue):
+            if renewalIsDue { refreshToken() }
+            submit(under: token, limit: .max, now: now)
+        case .probe(let token):
+            submit(under: token, limit: 1, now: now)
+        case .needsToken: refreshToken()
+        case .held(let reason, let delay):
+            let milliseconds = max(Int64(delay / .milliseconds(1)), 1_000)
+            lanes.forEach { $0.completeWaiting(.deferred(reason, delayMilliseconds: milliseconds)) }
+        }
+    }
+
+    private func refreshToken() {
+        guard !isRefreshingToken else { return }
+        isRefreshingToken = true
+        Task {
+            await minter.refresh()
+            isRefreshingToken = false
+            scheduleFill()
+        }
+    }
+
+    private func submit(under token: IssuedToken, limit: Int, now: ContinuousClock.Instant) {
+        var remaining = limit
+        for connection in connections {
+            while remaining > 0, connection.canSubmit(bodyByteCount: 1, now: now) {
+                guard let lane = lanes.next() else { return }
+                let count = submitTurn(of: lane, on: connection, under: token, limit: remaining, now: now)
+                guard count > 0 || lane.waitingCount == 0 else { break }
+                remaining -= count
+            }
+        }
+    }
+
+    /// Lets a batch use some streams of a connection; returns how many.
+    private func submitTurn(
+        of lane: BatchLane, on connection: APNsConnection, under token: IssuedToken, limit: Int, now: ContinuousClock.Instant
+    ) -> Int {
+        let template = lane.template(for: token, authority: endpoint.authority)
+        var count = 0
+        while count < min(limit, LaneRing.turnCount), connection.canSubmit(bodyByteCount: lane.bodyByteCount, now: now) {
+            if lane.batch.cancellation.isCancelled {
+                lane.completeWaiting(.notSent)
+                break
+            }
+            guard let index = lane.takeNext() else { break }
+            guard connection.submit(index, of: lane, template: template, tokenGeneration: token.generation, now: now) else {
+                lane.putBack(index)
+                connection.life.drain()
+                break
+            }
+            count += 1
+        }
+        return count
+    }
+}

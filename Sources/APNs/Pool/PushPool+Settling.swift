@@ -1,0 +1,123 @@
+import Gateway
+import Glibc
+import HTTP
+import Observability
+
+extension PushPool {
+    /// How long a connection rests after APNs refused a stream on it without a GOAWAY.
+    static let refusalRest = Duration.milliseconds(100)
+
+    /// Gives each push whose stream ended its outcome, or its next try.
+    func settle(_ connection: APNsConnection, now: ContinuousClock.Instant) {
+        let session = connection.session
+        let count = session.closedCount
+        guard count > 0 else { return }
+        var acceptedCount = 0
+        var provenGeneration: Int?
+        for index in 0..<count {
+            let end = session.closed(index)
+            guard let push = connection.take(slot: end.slot) else { continue }
+            if end.status == 200 {
+                acceptedCount += 1
+                provenGeneration = push.tokenGeneration
+                push.lane.complete(push.index, .accepted)
+                holds.accepted(application: push.lane.batch.application.id)
+            } else if end.status != 0 {
+                let answer = end.answer.map { session.answer($0) }
+                let response = PushResponse(
+                    status: end.status, body: answer?.body ?? [], retryAfter: answer?.retryAfter ?? [])
+                if judge(response, of: push, on: connection, now: now) { provenGeneration = push.tokenGeneration }
+            } else if end.isRefused {
+                refuse(push, on: connection, now: now)
+            } else {
+                metrics.unanswered.add()
+                push.lane.complete(push.index, .unknown)
+            }
+        }
+        session.clearEvents()
+        if acceptedCount > 0 {
+            noticeAnswer(on: connection, now: now)
+            metrics.accepted.add(acceptedCount)
+        }
+        if let provenGeneration, minter.accepted(generation: provenGeneration) {
+            logger.log(.info, "APNs accepts the provider token again", tokenFields(reason: "accepted"))
+        }
+    }
+
+    /// APNs did not process the push: it goes out again, elsewhere when the connection keeps refusing.
+    private func refuse(_ push: PushInFlight, on connection: APNsConnection, now: ContinuousClock.Instant) {
+        push.lane.putBack(push.index)
+        guard connection.life.phase == .open else { return }
+        connection.refusedInARow += 1
+        connection.resumesAt = now + Self.refusalRest
+        if connection.refusedInARow >= APNsConnection.refusedInARowLimit { connection.life.drain() }
+    }
+
+    /// Does what an answer other than 200 demands. Returns whether it shows that APNs took the provider token.
+    private func judge(
+        _ response: PushResponse, of push: PushInFlight, on connection: APNsConnection, now: ContinuousClock.Instant
+    ) -> Bool {
+        noticeAnswer(on: connection, now: now)
+        metrics.refused.add()
+        let verdict = ResponseClass.verdict(on: response, wallSeconds: Int64(time(nil)))
+        let lane = push.lane
+        switch verdict.consequence {
+        case .nothing: lane.complete(push.index, verdict.outcome)
+        case .replaceConnection:
+            connection.life.drain()
+            lane.complete(push.index, verdict.outcome)
+        case .resendElsewhere:
+            connection.life.drain()
+            if !lane.putBackOnce(push.index) { lane.complete(push.index, verdict.outcome) }
+        case .renewProviderToken, .countTokenRefusal: refuseToken(verdict, of: push, on: connection)
+        case .countApplicationRefusal:
+            lane.complete(push.index, verdict.outcome)
+            refuseApplication(verdict, of: lane, now: now)
+        }
+        switch verdict.outcome {
+        case .rejected, .tokenDead: return response.status != 403
+        default: return false
+        }
+    }
+
+    /// APNs is there and answers.
+    private func noticeAnswer(on connection: APNsConnection, now: ContinuousClock.Instant) {
+        lastAnswerAt = now
+        connection.refusedInARow = 0
+        guard !connection.life.hasAnswered else { return }
+        connection.life.answered()
+        growth.succeeded()
+    }
+
+    private func refuseToken(_ verdict: Verdict, of push: PushInFlight, on connection: APNsConnection) {
+        guard case .deferred(let reason, _) = verdict.outcome else { return }
+        // Once a token was refused, APNs goes on refusing newer ones on the same connection.
+        if verdict.consequence == .renewProviderToken { connection.life.drain() }
+        switch minter.refused(reason, generation: push.tokenGeneration) {
+        case .resend:
+            if !push.lane.putBackOnce(push.index) { push.lane.complete(push.index, verdict.outcome) }
+        case .wait(let opensCircuit):
+            push.lane.complete(push.index, verdict.outcome)
+            if opensCircuit {
+                logger.log(
+                    .error, "APNs refuses the provider token: pushes wait; check the key, the team and this host's clock",
+                    tokenFields(reason: reason.name))
+            }
+        }
+    }
+
+    private func refuseApplication(_ verdict: Verdict, of lane: BatchLane, now: ContinuousClock.Instant) {
+        guard case .rejected(let reason) = verdict.outcome else { return }
+        guard holds.refused(reason, application: lane.batch.application.id, now: now) else { return }
+        logger.log(
+            .error, "APNs refuses the app's set-up: its pushes are rejected for a while",
+            [
+                .appID: lane.batch.application.publicID.description, .reason: reason.name,
+                .topic: PushTemplate.topic(of: lane.batch.application.bundleID), .environment: environment.name,
+            ])
+    }
+
+    private func tokenFields(reason: String) -> [LogKey: String] {
+        [.teamID: minter.key.teamID, .keyID: minter.key.keyID, .environment: environment.name, .reason: reason]
+    }
+}

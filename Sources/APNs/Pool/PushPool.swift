@@ -1,0 +1,157 @@
+import Gateway
+import HTTP
+import Networking
+import Observability
+import Security
+
+/// The connections of one event loop to one of Apple's services under one key, and the batches that wait for them.
+///
+/// Connections belong to a team and a key because APNs binds a connection to them with its first push.
+/// Everything happens on the loop: a batch costs one suspension, a push costs none.
+actor PushPool {
+    nonisolated let loop: EventLoop
+    let endpoint: APNsEndpoint
+    let environment: PushEnvironment
+    let configuration: APNsConfiguration
+    let minter: ProviderTokenMinter
+    let logger: Logger
+    let metrics: PoolMetrics
+    /// What new connections verify APNs with.
+    var tls: TLSContext
+
+    var lanes = LaneRing()
+    var connections: [APNsConnection] = []
+    var growth: ConnectionGrowth
+    var holds = ApplicationHolds()
+    var lastConnectionNumber = 0
+    /// The look-up and the beginning of a connection, while it goes on.
+    var connectTask: (task: Task<Void, Never>, startedAt: ContinuousClock.Instant)?
+    var addressCount = 1
+    var addressTurn = 0
+    var isRefreshingToken = false
+    var fillTimer: TimerID?
+    var isFillScheduled = false
+    var tickTimer: (id: TimerID, isIdle: Bool)?
+    /// When APNs last answered anything.
+    var lastAnswerAt: ContinuousClock.Instant?
+    var isDraining = false
+    var drainWaiters: [CheckedContinuation<Void, Never>] = []
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
+
+    init(
+        loop: EventLoop, environment: PushEnvironment, configuration: APNsConfiguration, tls: TLSContext,
+        minter: ProviderTokenMinter, logger: Logger, metrics: PoolMetrics
+    ) {
+        self.loop = loop
+        self.environment = environment
+        self.endpoint = configuration.endpoint(of: environment)
+        self.configuration = configuration
+        self.tls = tls
+        self.minter = minter
+        self.logger = logger
+        self.metrics = metrics
+        growth = ConnectionGrowth(configuration: configuration)
+    }
+
+    /// Sends a batch; returns when each push has its outcome.
+    func send(_ batch: PushBatch) async -> [PushOutcome] {
+        let unsent = [PushOutcome](repeating: .notSent, count: batch.devices.count)
+        guard !batch.devices.isEmpty, !isDraining, !batch.cancellation.isCancelled, lanes.count < configuration.batchCount else {
+            return unsent
+        }
+        return await withCheckedContinuation { finish in
+            lanes.add(BatchLane(batch: batch, enqueuedAt: .now, finish: finish))
+            scheduleFill()
+            armTick()
+        }
+    }
+
+    /// Uses another context for new connections; those that are open stay.
+    func replaceTLS(_ context: TLSContext) { tls = context }
+
+    /// Pushes on the wire.
+    var inFlightCount: Int { connections.reduce(0) { $0 + $1.inFlightCount } }
+
+    // MARK: Readiness
+
+    /// Something happened on the socket of a connection.
+    func ready(_ number: Int, _ readiness: Readiness) {
+        guard let connection = connections.first(where: { $0.number == number }) else { return }
+        let now = ContinuousClock.now
+        do throws(ConnectionFailure) {
+            try connection.process(readiness, now: now)
+            settle(connection, now: now)
+        } catch {
+            // Answers that came before the end count.
+            settle(connection, now: now)
+            return lose(connection, error, now: now)
+        }
+        if lanes.waitingCount > 0, connection.life.phase == .open, !connection.hasManyFreeStreams {
+            // A few answers at a time would make small TLS records: they gather for a moment.
+            connection.pause()
+            scheduleFill(after: configuration.fillInterval)
+        } else {
+            scheduleFill()
+        }
+    }
+
+    /// Ends a connection that failed. What may have left is unknown, the rest goes out on another connection.
+    func lose(_ connection: APNsConnection, _ failure: ConnectionFailure, now: ContinuousClock.Instant) {
+        var unknownCount = 0
+        connection.close { (push, mayHaveLeft) in
+            if mayHaveLeft {
+                unknownCount += 1
+                push.lane.complete(push.index, .unknown)
+            } else {
+                push.lane.putBack(push.index)
+            }
+        }
+        remove(connection, now: now)
+        logger.log(
+            .warning, "connection to APNs ended",
+            [
+                .reason: failure.description, .address: connection.address.description, .environment: environment.name,
+                .unknownCount: String(unknownCount),
+            ])
+        scheduleFill()
+    }
+
+    /// Ends a connection whose last answer is in.
+    func finish(_ connection: APNsConnection, now: ContinuousClock.Instant) {
+        let goAway = connection.session.goAway
+        connection.close { (push, _) in push.lane.putBack(push.index) }
+        remove(connection, now: now)
+        logger.log(
+            .info, "connection to APNs replaced",
+            [
+                .address: connection.address.description, .environment: environment.name,
+                .errorCode: goAway.map { String($0.errorCode) } ?? "none",
+                .reason: goAway.map { GoAwayReason.text($0.debugData) } ?? "",
+            ])
+        scheduleFill()
+    }
+
+    private func remove(_ connection: APNsConnection, now: ContinuousClock.Instant) {
+        connections.removeAll { $0 === connection }
+        metrics.connections.add(-1)
+        guard !connection.life.hasAnswered else { return }
+        metrics.connectionFailures.add()
+        growth.failed(at: now, addressCount: addressCount, jitter: .random(in: 0..<1))
+    }
+}
+
+/// Passes readiness on to the pool. The loop holds it until the connection is closed.
+final class ConnectionHandler: ReadinessHandler {
+    private let pool: PushPool
+    private let number: Int
+
+    init(pool: PushPool, number: Int) {
+        self.pool = pool
+        self.number = number
+    }
+
+    func ready(_ readiness: Readiness) {
+        pool.assumeIsolated { $0.ready(number, readiness) }
+    }
+}

@@ -1,0 +1,122 @@
+package import Gateway
+import Security
+import Synchronization
+
+/// Makes the provider token of one key; one in a process, shared by all its loops, and through the vault by all daemons.
+package final class ProviderTokenMinter: Sendable {
+    /// A renewal that need not wait for the token's age says so to the vault by this minimum age, in seconds.
+    private static let anyAgeSeconds: Int64 = -1_000_000_000
+
+    /// The key.
+    package let key: ProviderKey
+    private let vault: any ProviderTokenVault
+    private let clock: ProviderTokenClock
+    private let state = Mutex(ProviderTokenState())
+    private let waiters = Mutex<[CheckedContinuation<Void, Never>]>([])
+
+    /// A minter that has no token yet.
+    package init(key: ProviderKey, vault: any ProviderTokenVault, clock: ProviderTokenClock = .system) {
+        self.key = key
+        self.vault = vault
+        self.clock = clock
+    }
+
+    /// What may be sent now. A probe is handed out once; who gets it must send a push.
+    package func admit() -> TokenAdmission {
+        let now = clock.monotonic()
+        let wallSeconds = clock.wallSeconds()
+        return state.withLock { $0.admit(now: now, wallSeconds: wallSeconds) }
+    }
+
+    /// APNs refused the token of that generation, for that reason.
+    package func refused(_ reason: DeliveryReason, generation: Int) -> TokenRefusal {
+        let now = clock.monotonic()
+        return state.withLock { $0.refused(reason, generation: generation, now: now) }
+    }
+
+    /// APNs gave an answer that shows that it took the token. Returns whether the key was held back until now.
+    package func accepted(generation: Int) -> Bool { state.withLock { $0.accepted(generation: generation) } }
+
+    /// Fetches or makes a token, or waits for the caller that does it already.
+    package func refresh() async {
+        let isFirst = state.withLock { state in
+            defer { state.isMinting = true }
+            return !state.isMinting
+        }
+        if isFirst {
+            await mint()
+            state.withLock { $0.isMinting = false }
+            let waiting = waiters.withLock { waiters in
+                defer { waiters = [] }
+                return waiters
+            }
+            for waiter in waiting { waiter.resume() }
+        } else {
+            await withCheckedContinuation { continuation in
+                waiters.withLock { $0.append(continuation) }
+                // The first caller may have finished between the two locks.
+                guard !state.withLock({ $0.isMinting }) else { return }
+                let waiting = waiters.withLock { waiters in
+                    defer { waiters = [] }
+                    return waiters
+                }
+                for waiter in waiting { waiter.resume() }
+            }
+        }
+    }
+
+    private func mint() async {
+        do {
+            let stored = try await vault.currentToken(of: key)
+            if let stored, isFresh(stored) { return adopt(stored) }
+            guard let pem = try await vault.signingKey(of: key) else { return fail() }
+            let fresh = try ProviderTokenEncoding.token(
+                of: key, issuedAt: clock.wallSeconds(), signedWith: ES256PrivateKey(pem: pem))
+            let isEarly = state.withLock { $0.replacesEarly }
+            let minimumAge = isEarly ? Self.anyAgeSeconds : ProviderTokenState.forcedRenewalDistance.components.seconds
+            adopt(try await vault.replaceToken(of: key, expected: stored, with: fresh, minimumAgeSeconds: minimumAge))
+        } catch {
+            fail()
+        }
+    }
+
+    private func isFresh(_ token: ProviderToken) -> Bool {
+        let now = clock.monotonic()
+        let wallSeconds = clock.wallSeconds()
+        return state.withLock { $0.isFresh(token, now: now, wallSeconds: wallSeconds) }
+    }
+
+    private func adopt(_ token: ProviderToken) {
+        let now = clock.monotonic()
+        let wallSeconds = clock.wallSeconds()
+        state.withLock { $0.adopt(token, now: now, wallSeconds: wallSeconds) }
+    }
+
+    private func fail() {
+        let now = clock.monotonic()
+        state.withLock { $0.failed(.credentialsRefused, now: now) }
+    }
+}
+
+/// The minters of a process, one a key.
+package final class ProviderTokenMinters: Sendable {
+    private let vault: any ProviderTokenVault
+    private let clock: ProviderTokenClock
+    private let minters = Mutex<[ProviderKey: ProviderTokenMinter]>([:])
+
+    /// No minters yet; the vault keeps keys and shares tokens.
+    package init(vault: any ProviderTokenVault, clock: ProviderTokenClock = .system) {
+        self.vault = vault
+        self.clock = clock
+    }
+
+    /// The minter of a key, made on first use. Bounded by the number of keys in the database.
+    package func minter(of key: ProviderKey) -> ProviderTokenMinter {
+        minters.withLock { minters in
+            if let known = minters[key] { return known }
+            let minter = ProviderTokenMinter(key: key, vault: vault, clock: clock)
+            minters[key] = minter
+            return minter
+        }
+    }
+}

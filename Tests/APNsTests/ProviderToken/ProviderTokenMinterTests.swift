@@ -1,0 +1,92 @@
+import Gateway
+import JSON
+import Security
+import Synchronization
+import Testing
+
+@testable import APNs
+
+/// A vault in memory, shared by "daemons" of a test.
+final class MemoryVault: ProviderTokenVault {
+    struct State {
+        var token: ProviderToken?
+        var isBroken = false
+        var replacementCount = 0
+    }
+    let signingKey = ES256PrivateKey.generate()
+    let state = Mutex(State())
+    let hasKey: Bool
+
+    init(hasKey: Bool = true) { self.hasKey = hasKey }
+
+    func signingKey(of key: ProviderKey) async throws(StorageError) -> [UInt8]? {
+        // Lets concurrent callers pile up.
+        await Task.yield()
+        return hasKey ? signingKey.pem : nil
+    }
+
+    func currentToken(of key: ProviderKey) async throws(StorageError) -> ProviderToken? { state.withLock { $0.token } }
+
+    func replaceToken(
+        of key: ProviderKey, expected: ProviderToken?, with replacement: ProviderToken, minimumAgeSeconds: Int64
+    ) async throws(StorageError) -> ProviderToken {
+        state.withLock { state in
+            let isOldEnough = state.token.map { replacement.issuedAt - $0.issuedAt >= minimumAgeSeconds } ?? true
+            if state.token == expected, isOldEnough {
+                state.token = replacement
+                state.replacementCount += 1
+            }
+            return state.token ?? replacement
+        }
+    }
+}
+
+@Suite("Provider token minter") struct ProviderTokenMinterTests {
+    static let key = ProviderKey(teamID: "TEAM123456", keyID: "KEY1234567")
+
+    @Test("signs header and claims with ES256 as r and s")
+    func signs() async throws {
+        let vault = MemoryVault()
+        let clock = ProviderTokenClock(monotonic: { .zero }, wallSeconds: { 1_700_000_000 })
+        let minter = ProviderTokenMinter(key: Self.key, vault: vault, clock: clock)
+        #expect(minter.admit() == .needsToken)
+        await minter.refresh()
+        guard case .use(let issued, renewalIsDue: false) = minter.admit() else {
+            Issue.record("no token")
+            return
+        }
+        let parts = issued.value.token.split(separator: ".")
+        try #require(parts.count == 3)
+        #expect(Base64.decodeURL(parts[0]) == Array(#"{"alg":"ES256","kid":"KEY1234567"}"#.utf8))
+        #expect(Base64.decodeURL(parts[1]) == Array(#"{"iss":"TEAM123456","iat":1700000000}"#.utf8))
+        let signature = try #require(Base64.decodeURL(parts[2]))
+        #expect(signature.count == 64)
+        #expect(vault.signingKey.publicKey.verifies(signature: signature, message: Array("\(parts[0]).\(parts[1])".utf8)))
+    }
+
+    @Test("makes one token for any number of callers and daemons")
+    func singleFlight() async {
+        let vault = MemoryVault()
+        let minters = (0..<3).map { _ in ProviderTokenMinters(vault: vault) }
+        await withTaskGroup(of: Void.self) { group in
+            for index in 0..<60 { group.addTask { await minters[index % 3].minter(of: Self.key).refresh() } }
+        }
+        let tokens = Set(
+            minters.compactMap { (minters) -> String? in
+                guard case .use(let issued, _) = minters.minter(of: Self.key).admit() else { return nil }
+                return issued.value.token
+            })
+        #expect(tokens.count == 1)
+        #expect(vault.state.withLock { $0.replacementCount } == 1)
+    }
+
+    @Test("holds a key that nobody has")
+    func withoutKey() async {
+        let minter = ProviderTokenMinter(key: Self.key, vault: MemoryVault(hasKey: false))
+        await minter.refresh()
+        guard case .held(.credentialsRefused, _) = minter.admit() else {
+            Issue.record("not held")
+            return
+        }
+    }
+}
