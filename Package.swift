@@ -95,7 +95,7 @@ let package = Package(
         tests("Store", ["Gateway", "JSON", "Networking", "PostgreSQL", "Security", "TestSupport"]),
         tests("APNs", ["APNsSimulator", "Gateway", "HTTP", "JSON", "Networking", "Security", "TestSupport"]),
         tests("APNsSimulator", ["HTTP", "JSON", "Networking", "Security", "TestSupport"]),
-        tests("Configuration"),
+        tests("Configuration", ["Observability", "Security"]),
         .testTarget(
             name: "EndToEndTests", dependencies: ["TestSupport", "HTTP", "JSON", "Networking", "PostgreSQL", "Security"],
             path: "Tests/EndToEndTests", swiftSettings: strict),

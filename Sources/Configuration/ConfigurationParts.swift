@@ -1,0 +1,95 @@
+package import Observability
+import Security
+
+/// The certificate a server shows, and its key.
+package struct ServerCertificate: Sendable {
+    /// PEM, the server's own certificate first.
+    package let chainPEM: [UInt8]
+    /// PEM; belongs to the certificate.
+    package let keyPEM: Secret<[UInt8]>
+}
+
+/// How to reach APNs.
+package struct APNsConfiguration: Sendable {
+    /// The host for apps from the App Store and TestFlight.
+    package let production: Endpoint
+    /// The host for apps run from Xcode.
+    package let sandbox: Endpoint
+    /// Roots trusted beside the system's, PEM.
+    package let extraRootsPEM: [UInt8]?
+    /// Connections of one pool, 1 to 64.
+    package let connectionCount: Int
+}
+
+/// How log lines are written.
+package struct LogConfiguration: Sendable {
+    /// Least level that is written.
+    package let level: LogLevel
+    /// Form of a line.
+    package let format: LogFormat
+}
+
+extension EnvironmentReader {
+    mutating func databaseURL() -> Secret<String>? {
+        guard let text = required(.databaseURL) else { return nil }
+        let isURI = text.hasPrefix("postgres://") || text.hasPrefix("postgresql://")
+        guard isURI || text.contains("="), !text.utf8.contains(0) else {
+            refuse(.databaseURL, .malformed(expected: "a URI (postgresql://...) or keywords (host=... dbname=...) of libpq"))
+            return nil
+        }
+        return Secret(text)
+    }
+
+    mutating func masterKey() -> Secret<SealingKey>? {
+        guard let text = required(.masterKey) else { return nil }
+        // 32 bytes leave room for one padding character, which the URL alphabet may have or not.
+        guard let bytes = Base64.decode(text) ?? Base64.decodeURL(text.hasSuffix("=") ? text.dropLast() : text[...]),
+            let key = SealingKey(bytes: bytes)
+        else {
+            refuse(.masterKey, .malformed(expected: "32 bytes in base64 (openssl rand -base64 32)"))
+            return nil
+        }
+        return Secret(key)
+    }
+
+    mutating func serverCertificate() -> ServerCertificate? {
+        let chain = pem(.tlsCertificate)
+        let key = pem(.tlsKey)
+        if isGiven(.tlsCertificate), !isGiven(.tlsKey) { refuse(.tlsCertificate, .needs(.tlsKey)) }
+        if isGiven(.tlsKey), !isGiven(.tlsCertificate) { refuse(.tlsKey, .needs(.tlsCertificate)) }
+        guard let chain, let key else { return nil }
+        do {
+            _ = try TLSContext.server(certificateChainPEM: chain, privateKeyPEM: key, applicationProtocols: [])
+        } catch {
+            // Either may be the wrong one: the reason says which could not be read, or that they do not belong together.
+            refuse(.tlsCertificate, .unusable(error.description))
+            refuse(.tlsKey, .unusable(error.description))
+        }
+        return ServerCertificate(chainPEM: chain, keyPEM: Secret(key))
+    }
+
+    mutating func apns() -> APNsConfiguration {
+        let roots = pem(.apnsRoots)
+        if let roots {
+            do {
+                _ = try TLSContext.client(extraRootsPEM: roots, applicationProtocols: [])
+            } catch {
+                refuse(.apnsRoots, .unusable(error.description))
+            }
+        }
+        return APNsConfiguration(
+            production: endpoint(.apnsProductionURL) ?? Endpoint(host: "api.push.apple.com", port: 443),
+            sandbox: endpoint(.apnsSandboxURL) ?? Endpoint(host: "api.sandbox.push.apple.com", port: 443),
+            extraRootsPEM: roots, connectionCount: integer(.apnsConnections, default: 8, in: 1...64))
+    }
+
+    mutating func log() -> LogConfiguration {
+        LogConfiguration(
+            level: choice(.logLevel, default: .info, of: LogLevel.allCases.map { ($0.description, $0) }),
+            format: choice(.logFormat, default: .text, of: LogFormat.allCases.map { ($0.rawValue, $0) }))
+    }
+
+    private mutating func endpoint(_ variable: ConfigurationVariable) -> Endpoint? {
+        parsed(variable, expected: Endpoint.expected, Endpoint.init(url:))
+    }
+}

@@ -1,0 +1,49 @@
+package import Observability
+package import Security
+
+/// What `openpushd` reads from its environment, once, when it starts. `ConfigurationVariable` documents each variable.
+package struct DaemonConfiguration: Sendable {
+    /// libpq URI or keywords.
+    package let databaseURL: Secret<String>
+    /// One address or more.
+    package let listen: [ListenAddress]
+    /// Nil: requests come in clear.
+    package let tls: ServerCertificate?
+    /// How to reach APNs.
+    package let apns: APNsConfiguration
+    /// Seals and opens stored keys.
+    package let masterKey: Secret<SealingKey>
+    /// Event loops to start, 1 to 64.
+    package let eventLoopCount: Int
+    /// How log lines are written.
+    package let log: LogConfiguration
+    /// How long a stopping process waits for what is in flight.
+    package let drainTimeout: Duration
+
+    /// Reads all variables of `environment` and throws everything that is wrong at once.
+    /// - Parameters:
+    ///   - coreCount: how many event loops there are by default; brought into 1...64.
+    ///   - readFile: reads a file that a variable names.
+    package init(
+        environment: [String: String], coreCount: Int,
+        readFile: @escaping (String) throws(SecurityError) -> [UInt8] = CredentialFile.read(path:)
+    ) throws(ConfigurationError) {
+        var reader = EnvironmentReader(environment, readFile: readFile)
+        let database = reader.databaseURL()
+        let masterKey = reader.masterKey()
+        listen =
+            reader.parsed(.listen, expected: ListenAddress.expected, ListenAddress.list)
+            ?? [ListenAddress(host: "127.0.0.1", port: 8080)]
+        tls = reader.serverCertificate()
+        apns = reader.apns()
+        let loopRange = 1...64
+        eventLoopCount = reader.integer(
+            .eventLoops, default: min(max(coreCount, loopRange.lowerBound), loopRange.upperBound), in: loopRange)
+        log = reader.log()
+        drainTimeout = .seconds(reader.integer(.drainSeconds, default: 25, in: 0...3_600))
+        try reader.finish()
+        guard let database, let masterKey else { preconditionFailure("a required variable was neither read nor refused") }
+        self.databaseURL = database
+        self.masterKey = masterKey
+    }
+}
