@@ -4,7 +4,7 @@ import COpenSSL
 ///
 /// A sealed text is one version byte (1), the nonce, the ciphertext and the tag. Random nonces of 96 bits are safe for far more
 /// secrets under one key (2^32; NIST SP 800-38D 8.3) than a gateway ever holds.
-package struct SealingKey: Sendable {
+package struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable {
     /// Length of the key, in bytes.
     package static let byteCount = 32
     private static let version: UInt8 = 1
@@ -20,6 +20,10 @@ package struct SealingKey: Sendable {
         guard bytes.count == Self.byteCount else { return nil }
         self.bytes = bytes
     }
+
+    package var description: String { "<sealing key>" }
+    /// Has no children, so that `dump` does not show the key.
+    package var customMirror: Mirror { Mirror(self, children: []) }
 
     /// Seals `plaintext`. `context` says what it belongs to (such as table, row and column); it is not stored, and opening needs the
     /// same, so that a sealed text moved elsewhere does not open.
