@@ -44,6 +44,8 @@ package enum FieldProblem: Error, Hashable, Sendable, CustomStringConvertible {
     case blank
     case tooLong(actual: Int, limit: Int, unit: Unit)
     case tooMany(actual: Int, limit: Int)
+    /// Together with what is stored already there would be more than the limit.
+    case tooManyTogether(limit: Int)
     case controlCharacter
     case slash
     /// The text names what is allowed, such as `5 or 10`.
@@ -78,6 +80,7 @@ package enum FieldProblem: Error, Hashable, Sendable, CustomStringConvertible {
         case .blank: "must not be blank"
         case .tooLong(let actual, let limit, let unit): "has \(actual) \(unit.rawValue), at most \(limit) are allowed"
         case .tooMany(let actual, let limit): "has \(actual) entries, at most \(limit) are allowed"
+        case .tooManyTogether(let limit): "with those it has, the device would have more than \(limit)"
         case .controlCharacter: "must not contain control characters"
         case .slash: "must not contain /"
         case .notOneOf(let allowed): "must be \(allowed)"

@@ -1,0 +1,151 @@
+package import Gateway
+package import HTTP
+package import Observability
+
+/// What the API needs of the rest of the daemon.
+package struct APIPorts: Sendable {
+    /// Finds who is asking.
+    package var directory: any PrincipalDirectory
+    /// Admits starts, updates and ends.
+    package var admission: Admission
+    /// Waits for the first accepted push of an update or end.
+    package var waiter: any FanOutWaiter
+    /// Keeps what devices tell.
+    package var registry: any DeviceRegistry
+    /// Keeps stored audiences.
+    package var segments: any SegmentDirectory
+    /// Reads what dashboards show.
+    package var reader: any NotificationReader
+
+    /// Puts the ports together.
+    package init(
+        directory: any PrincipalDirectory, admission: Admission, waiter: any FanOutWaiter, registry: any DeviceRegistry,
+        segments: any SegmentDirectory, reader: any NotificationReader
+    ) {
+        self.directory = directory
+        self.admission = admission
+        self.waiter = waiter
+        self.registry = registry
+        self.segments = segments
+        self.reader = reader
+    }
+}
+
+/// How long the API waits.
+package struct APISettings: Sendable {
+    /// How long an update or end waits for its first accepted push; then it is answered and goes on. Default 5 s.
+    package var firstAcceptanceTimeout: Duration = .seconds(5)
+    /// Pause between two looks for the push a tap belongs to, while it is being recorded. Default 100 ms.
+    package var clickPollInterval: Duration = .milliseconds(100)
+    /// Most such looks after the first: 2 s by default.
+    package var clickPollCount = 20
+    /// The defaults.
+    package init() {}
+}
+
+/// What the API asks of the world outside.
+package struct APIClock: Sendable {
+    /// Seconds since 1970.
+    package var now: @Sendable () -> Int64
+    /// Returns after that time, on any executor.
+    package var sleep: @Sendable (Duration) async -> Void
+    /// Puts both together.
+    package init(now: @escaping @Sendable () -> Int64, sleep: @escaping @Sendable (Duration) async -> Void) {
+        self.now = now
+        self.sleep = sleep
+    }
+}
+
+/// Answers every request of every dialect: finds the route, finds out who asks, and lets the dialect do the rest.
+package struct APIHandler: HTTPHandler {
+    private let authentication: Authentication
+    private let activities: ActivityRoutes
+    private let segments: SegmentRoutes
+    private let devices: DeviceRoutes
+    private let reading: ReadingRoutes
+    private let operations: OperationsRoutes
+    private let metrics: Metrics
+    private let logger: Logger
+
+    /// Wires the routes.
+    ///
+    /// - Parameter readiness: looks at every part the daemon needs; asked on each `/readyz`.
+    package init(
+        ports: APIPorts, settings: APISettings = APISettings(), clock: APIClock,
+        readiness: @escaping @Sendable () async -> [ReadinessPart], metrics: Metrics, logger: Logger
+    ) {
+        authentication = Authentication(directory: ports.directory)
+        activities = ActivityRoutes(
+            requests: ActivityRequests(now: clock.now), admission: ports.admission, waiter: ports.waiter,
+            firstAcceptanceTimeout: settings.firstAcceptanceTimeout, logger: logger)
+        segments = SegmentRoutes(segments: ports.segments)
+        devices = DeviceRoutes(
+            registry: ports.registry,
+            clickPolling: DeviceRoutes.ClickPolling(interval: settings.clickPollInterval, count: settings.clickPollCount),
+            sleep: clock.sleep, now: clock.now)
+        reading = ReadingRoutes(reader: ports.reader)
+        operations = OperationsRoutes(readiness: readiness, metrics: metrics)
+        self.metrics = metrics
+        self.logger = logger
+    }
+
+    package func respond(to request: HTTPRequest) async -> HTTPResponse {
+        let match = Router.match(request)
+        let response: HTTPResponse
+        var route: Route?
+        switch match {
+        case .notFound: response = Router.envelope(for: request).response(for: .noRoute)
+        case .methodNotAllowed(let methods):
+            response = Router.envelope(for: request).response(for: .methodNotAllowed(methods))
+        case .found(let found, let parameters):
+            route = found
+            response = await respond(to: request, route: found, parameters: parameters)
+        }
+        metrics.counter(
+            "openpush_http_requests_total", help: "Requests answered, by route and status.",
+            labels: ["route": route?.name ?? "none", "method": route?.method ?? "none", "status": "\(response.status)"]
+        ).add()
+        return response
+    }
+
+    private func respond(to request: HTTPRequest, route: Route, parameters: [String]) async -> HTTPResponse {
+        do throws(Refusal) {
+            return try await answer(request, route: route, parameters: parameters)
+        } catch {
+            if case .storage(.refused(let sqlState)) = error {
+                logger.log(.error, "PostgreSQL refused a statement of a request", [.route: route.name, .sqlState: sqlState])
+            }
+            return route.envelope.response(for: error)
+        }
+    }
+
+    private func answer(_ request: HTTPRequest, route: Route, parameters: [String]) async throws(Refusal) -> HTTPResponse {
+        switch route {
+        case .live: return operations.live()
+        case .ready: return await operations.ready()
+        case .metrics: return operations.prometheus()
+        default: break
+        }
+        let principal = try await authentication.principal(of: request)
+        try principal.check(for: route, parameters: parameters)
+        let application = principal.application
+        // Where a path has an app, the route's own parameter is the one after it.
+        let parameter = parameters.last ?? ""
+        switch route {
+        case .startActivity:
+            return try await activities.start(request, activityType: parameter, application: application)
+        case .pushActivity: return try await activities.push(request, activityID: parameter, application: application)
+        case .createSegment: return try await segments.create(request, application: application)
+        case .registerDevice: return try await devices.register(request, application: application)
+        case .setUpdateToken: return try await devices.setUpdateToken(request, application: application)
+        case .setStartToken: return try await devices.setStartToken(request, application: application)
+        case .removeStartToken: return try await devices.removeStartToken(request, application: application)
+        case .recordClick: return try await devices.recordClick(request, application: application)
+        case .endActivity: return try await devices.endActivity(request, application: application)
+        case .readNotification: return try await reading.notification(parameter, application: application)
+        case .listNotifications: return try await reading.notifications(request, application: application)
+        case .readActivity: return try await reading.activity(parameter, application: application)
+        case .live, .ready, .metrics: preconditionFailure("answered above, without a key")
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import HTTP
+import JSON
+
+/// The shape of a family's errors; the only place that writes them.
+enum Envelope: Sendable {
+    /// `{"errors":["..."]}`: everything that is wrong.
+    case errors
+    /// `{"success":false,"errors":["..."]}`: the same, for segments.
+    case success
+    /// `{"detail":"...","field":"..."}`: the first thing that is wrong, with its field if it has one.
+    case detail
+
+    /// The answer to a request that is refused.
+    func response(for refusal: Refusal) -> HTTPResponse {
+        var writer = JSONWriter()
+        writer.beginObject()
+        switch self {
+        case .errors, .success:
+            if self == .success { writer.member("success", false) }
+            writer.key("errors")
+            writer.beginArray()
+            for message in refusal.messages { writer.string(message) }
+            writer.endArray()
+        case .detail:
+            writer.member("detail", refusal.messages.first)
+            if let field = refusal.field { writer.member("field", field) }
+        }
+        writer.endObject()
+        var response = HTTPResponse.json(status: refusal.status, writer)
+        for (name, value) in refusal.headers { response.headers.append(name, value) }
+        return response
+    }
+}
+
+extension HTTPResponse {
+    /// An answer with a JSON body.
+    static func json(status: Int, _ writer: JSONWriter) -> HTTPResponse {
+        HTTPResponse(status: status, headers: ["content-type": "application/json"], body: writer.bytes)
+    }
+
+    /// An answer with a JSON object.
+    static func json(status: Int, _ writeMembers: (inout JSONWriter) -> Void) -> HTTPResponse {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writeMembers(&writer)
+        writer.endObject()
+        return json(status: status, writer)
+    }
+}

@@ -1,0 +1,79 @@
+import Gateway
+
+/// Why a request is not answered with what it asked for. One of these becomes one answer, in the shape of its route.
+enum Refusal: Error, Equatable, Sendable {
+    /// The body is no JSON object; the text says why.
+    case invalidBody(String)
+    /// These fields are wrong; never empty.
+    case fields([FieldError])
+    case unauthorized
+    case wrongKeyKind(KeyKind)
+    case wrongApplication
+    case noRoute
+    case methodNotAllowed([String])
+    /// What is asked for does not exist; the text says what.
+    case notFound(String)
+    /// Something of that name exists; the text says what.
+    case conflict(String)
+    case rateLimited(retryAfterSeconds: Int)
+    case storage(StorageError)
+
+    var status: Int {
+        switch self {
+        case .invalidBody, .fields: 400
+        case .unauthorized: 401
+        case .wrongKeyKind, .wrongApplication: 403
+        case .noRoute, .notFound: 404
+        case .methodNotAllowed: 405
+        case .conflict: 409
+        case .rateLimited: 429
+        case .storage(.refused): 500
+        case .storage(.unavailable): 503
+        }
+    }
+
+    /// What is wrong, one text each; the first word is the field's name where a field is wrong.
+    var messages: [String] {
+        switch self {
+        case .invalidBody(let reason): ["body: \(reason)"]
+        case .fields(let errors): errors.map(\.description)
+        case .unauthorized: ["A valid API key is required."]
+        case .wrongKeyKind(let kind): ["A key of kind \(kind.name) may not use this route."]
+        case .wrongApplication: ["The key does not belong to this app."]
+        case .noRoute: ["There is no such route."]
+        case .methodNotAllowed(let methods): ["This route takes \(methods.joined(separator: ", "))."]
+        case .notFound(let text), .conflict(let text): [text]
+        case .rateLimited: ["API rate limit exceeded."]
+        case .storage(.unavailable): ["The service is temporarily unavailable. Try again."]
+        case .storage(.refused): ["The server failed to do this."]
+        }
+    }
+
+    /// The field that is at fault, when it is one that the request has a name for.
+    var field: String? {
+        guard case .fields(let errors) = self else { return nil }
+        return errors.first?.field
+    }
+
+    /// Header fields that belong to the status.
+    var headers: [(name: String, value: String)] {
+        switch self {
+        case .unauthorized: [("www-authenticate", "Key")]
+        case .methodNotAllowed(let methods): [("allow", methods.joined(separator: ", "))]
+        case .rateLimited(let seconds): [("retry-after", "\(seconds)")]
+        case .storage(.unavailable): [("retry-after", "1")]
+        default: []
+        }
+    }
+
+    /// Runs what needs the database; its errors become refusals.
+    static func catching<Value>(
+        _ operation: () async throws(StorageError) -> Value
+    ) async throws(Refusal) -> Value {
+        do throws(StorageError) {
+            return try await operation()
+        } catch {
+            throw .storage(error)
+        }
+    }
+}

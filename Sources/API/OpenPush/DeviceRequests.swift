@@ -1,0 +1,93 @@
+import Gateway
+import HTTP
+import JSON
+
+/// Reads what a device says of itself.
+enum DeviceRequests {
+    /// Reads a registration.
+    static func registration(_ request: HTTPRequest) throws(Refusal) -> DeviceRegistration {
+        var checks = try request.bodyChecks()
+        let pushToken = checks.required("push_token", FieldRule.token)
+        var device = DeviceRegistration(pushToken: pushToken ?? [])
+        _ = checks.required("platform") { value throws(FieldProblem) in
+            guard value.string == "ios" else { throw .notOneOf("\"ios\"") }
+        }
+        device.environment = checks.optional("environment") { value throws(FieldProblem) in
+            guard let environment = value.string.flatMap(PushEnvironment.init(name:)) else {
+                throw .notOneOf("\"production\" or \"sandbox\"")
+            }
+            return environment
+        }
+        device.externalID = checks.optional("external_id") { value throws(FieldProblem) in try FieldRule.identifier(value) }
+        device.aliases = entries(of: "aliases", limit: AdmissionLimits.aliasCount, in: &checks) { value throws(FieldProblem) in
+            try FieldRule.identifier(value)
+        }
+        device.tags = entries(of: "tags", limit: AdmissionLimits.tagCount, in: &checks, tagValue)
+        device.language = checks.optional("language") { value throws(FieldProblem) in try FieldRule.language(value) }
+        device.country = checks.optional("country") { value throws(FieldProblem) in try FieldRule.country(value) }
+        device.appVersion = checks.optional("app_version", FieldRule.shortText)
+        device.osVersion = checks.optional("os_version", FieldRule.shortText)
+        device.timeZone = checks.optional("timezone", FieldRule.shortText)
+        device.sessionCount = checks.optional("session_count", FieldRule.count)
+        device.firstSession = checks.optional("first_session", FieldRule.seconds)
+        device.lastSession = checks.optional("last_session", FieldRule.seconds)
+        takeExternalID(fromAliasesOf: &device, &checks)
+        try checks.finish()
+        return device
+    }
+
+    /// Reads an object of texts; a member that is null becomes a removal.
+    private static func entries(
+        of field: String, limit: Int, in checks: inout FieldChecks, _ read: (JSONValue) throws(FieldProblem) -> String
+    ) -> [String: String?] {
+        guard let object = checks.present(field) else { return [:] }
+        guard object.kind == .object else {
+            checks.report(field, .wrongKind(expected: "an object"))
+            return [:]
+        }
+        let members = object.members
+        guard members.count <= limit else {
+            checks.report(field, .tooMany(actual: members.count, limit: limit))
+            return [:]
+        }
+        var entries: [String: String?] = [:]
+        for (name, value) in members {
+            let path = "\(field).\(FieldError.shortened(name))"
+            guard checks.checked(value, at: path, { (_) throws(FieldProblem) in try FieldRule.identifier(name) }) != nil else {
+                continue
+            }
+            if value.isNull {
+                entries.updateValue(nil, forKey: name)
+            } else if let text = checks.checked(value, at: path, read) {
+                entries.updateValue(text, forKey: name)
+            }
+        }
+        return entries
+    }
+
+    /// A tag's value as text: a number is the literal as it came. NUL is what PostgreSQL cannot store.
+    private static func tagValue(_ value: JSONValue) throws(FieldProblem) -> String {
+        let text: String
+        switch value.kind {
+        case .string: text = value.string ?? ""
+        case .number, .true, .false: text = String(decoding: value.rawBytes, as: UTF8.self)
+        default: throw .wrongKind(expected: "a string, a number, true, false or null")
+        }
+        let byteCount = text.utf8.count
+        guard byteCount <= AdmissionLimits.tagValueByteCount else {
+            throw .tooLong(actual: byteCount, limit: AdmissionLimits.tagValueByteCount, unit: .bytes)
+        }
+        guard !text.utf8.contains(0) else { throw .controlCharacter }
+        return text
+    }
+
+    /// `external_id` is an alias too, so it may come as one; it is kept in one place.
+    private static func takeExternalID(fromAliasesOf device: inout DeviceRegistration, _ checks: inout FieldChecks) {
+        guard let alias = device.aliases.removeValue(forKey: "external_id") else { return }
+        if let alias, device.externalID == nil || device.externalID == alias {
+            device.externalID = alias
+        } else {
+            checks.report("aliases.external_id", .notAllowed("as external_id"))
+        }
+    }
+}

@@ -1,0 +1,121 @@
+import Gateway
+import HTTP
+import JSON
+
+/// What dashboards read.
+struct ReadingRoutes: Sendable {
+    /// Entries of a list: when the request does not say, and at most.
+    static let defaultLimit = 50
+    static let limits = 1...300
+
+    let reader: any NotificationReader
+
+    func notification(_ id: String, application: Application) async throws(Refusal) -> HTTPResponse {
+        guard let identifier = UUID(id) else { throw .unknownNotification }
+        let summary = try await Refusal.catching { () async throws(StorageError) in
+            try await reader.notification(identifier, application: application.id)
+        }
+        guard let summary else { throw .unknownNotification }
+        return .json(status: 200) { summary.write(to: &$0) }
+    }
+
+    func notifications(_ request: HTTPRequest, application: Application) async throws(Refusal) -> HTTPResponse {
+        let query = try NotificationQuery(request)
+        let page = try await Refusal.catching { () async throws(StorageError) in
+            try await reader.notifications(
+                activityID: query.activityID, before: query.before, limit: query.limit, application: application.id)
+        }
+        guard let page else { throw .fields([FieldError(field: "before", problem: .notOneOf("the id of a notification"))]) }
+        return .json(status: 200) { writer in
+            writer.key("notifications")
+            writer.beginArray()
+            for summary in page {
+                writer.beginObject()
+                summary.write(to: &writer)
+                writer.endObject()
+            }
+            writer.endArray()
+            writer.member("limit", query.limit)
+        }
+    }
+
+    func activity(_ id: String, application: Application) async throws(Refusal) -> HTTPResponse {
+        guard let activityID = try? FieldRule.activityID(id) else { throw .unknownActivity }
+        let summary = try await Refusal.catching { () async throws(StorageError) in
+            try await reader.activity(activityID, application: application.id)
+        }
+        guard let summary else { throw .unknownActivity }
+        return .json(status: 200) { writer in
+            writer.member("activity_id", summary.activityID)
+            writer.member("activity_type", summary.activityType)
+            writer.member("state", summary.isEnded ? "ended" : "active")
+            writer.member("devices", summary.deviceCount)
+            ActivityWindow(startedAt: summary.startedAt).write(to: &writer)
+            writer.member("last_notification_id", summary.lastNotification.map { "\($0)" })
+        }
+    }
+}
+
+/// The query of a list of notifications.
+private struct NotificationQuery {
+    let activityID: String?
+    let before: UUID?
+    let limit: Int
+
+    init(_ request: HTTPRequest) throws(Refusal) {
+        guard request.queryItems != nil else { throw .invalidQuery }
+        var errors: [FieldError] = []
+        var activityID: String?
+        if let text = request.queryValue("activity_id") {
+            do throws(FieldProblem) { activityID = try FieldRule.activityID(text) } catch {
+                errors.append(FieldError(field: "activity_id", problem: error))
+            }
+        }
+        let before = request.queryValue("before")
+        let beforeID = before.flatMap { UUID($0) }
+        if before != nil, beforeID == nil { errors.append(FieldError(field: "before", problem: .notUUID)) }
+        let limitText = request.queryValue("limit")
+        let limit = limitText.map { Int($0) ?? 0 } ?? ReadingRoutes.defaultLimit
+        if !ReadingRoutes.limits.contains(limit) {
+            let allowed = "\(ReadingRoutes.limits.lowerBound) to \(ReadingRoutes.limits.upperBound)"
+            errors.append(FieldError(field: "limit", problem: .notOneOf(allowed)))
+        }
+        guard errors.isEmpty else { throw .fields(errors) }
+        self.activityID = activityID
+        self.before = beforeID
+        self.limit = limit
+    }
+}
+
+extension NotificationSummary {
+    /// Writes the members of one notification.
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.member("id", "\(publicID)")
+        writer.member("event", event.name)
+        writer.member("activity_id", activityID)
+        writer.member("activity_type", activityType)
+        writer.member("name", name)
+        writer.member("state", state.rawValue)
+        writer.member("targeted", targetedCount)
+        writer.member("accepted", acceptedCount)
+        writer.member("failed", failedCount)
+        writer.member("unknown", unknownCount)
+        writer.member("pending", pendingCount)
+        writer.key("reasons")
+        writer.beginObject()
+        for (reason, count) in reasons { writer.member(reason.name, count) }
+        writer.endObject()
+        writer.member("clicks", clickCount)
+        writer.member("clicked_devices", clickedDeviceCount)
+        writer.member("created_at", createdAt.dateText)
+        writer.member("finished_at", finishedAt?.dateText)
+    }
+}
+
+extension Refusal {
+    fileprivate static let unknownNotification = Refusal.notFound("There is no notification of this id.")
+    fileprivate static let unknownActivity = Refusal.notFound("There is no activity of this id.")
+    fileprivate static let invalidQuery = Refusal.fields([
+        FieldError(field: "query", problem: .wrongKind(expected: "valid percent-encoded UTF-8"))
+    ])
+}

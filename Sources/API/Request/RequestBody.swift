@@ -1,0 +1,37 @@
+import Gateway
+import HTTP
+import JSON
+
+extension HTTPRequest {
+    /// The checks of a body that must be a JSON object. What `content-type` says does not matter.
+    func bodyChecks() throws(Refusal) -> FieldChecks {
+        let root: JSONValue
+        do throws(JSONError) {
+            root = try JSONDocument(parsing: body).root
+        } catch {
+            throw .invalidBody(body.isEmpty ? "a JSON object is required" : error.description)
+        }
+        guard root.kind == .object else { throw .invalidBody("must be a JSON object") }
+        return FieldChecks(root)
+    }
+}
+
+extension FieldChecks {
+    /// Ends the checks: unknown keys are reported, and anything reported refuses the request.
+    mutating func finish() throws(Refusal) {
+        reportUnknownKeys()
+        guard errors.isEmpty else { throw .fields(errors) }
+    }
+
+    /// Checks text from the path by the rules of a field.
+    mutating func parameter(
+        _ text: String, as field: String, _ rule: (String) throws(FieldProblem) -> String
+    ) -> String? {
+        do throws(FieldProblem) {
+            return try rule(text)
+        } catch {
+            report(field, error)
+            return nil
+        }
+    }
+}

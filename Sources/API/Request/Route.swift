@@ -1,0 +1,61 @@
+/// Everything that can be asked for.
+enum Route: String, CaseIterable, Sendable {
+    case startActivity
+    case pushActivity
+    case createSegment
+    case registerDevice
+    case setUpdateToken
+    case setStartToken
+    case removeStartToken
+    case recordClick
+    case endActivity
+    case readNotification
+    case listNotifications
+    case readActivity
+    case live
+    case ready
+    case metrics
+
+    /// The method; HEAD is answered where GET is.
+    var method: String {
+        switch self {
+        case .startActivity, .pushActivity, .createSegment, .registerDevice, .setUpdateToken, .setStartToken, .recordClick,
+            .endActivity:
+            "POST"
+        case .removeStartToken: "DELETE"
+        case .readNotification, .listNotifications, .readActivity, .live, .ready, .metrics: "GET"
+        }
+    }
+
+    /// The segments of the path; one that begins with a colon stands for any segment that is not empty.
+    var pattern: [String] {
+        switch self {
+        case .startActivity: ["apps", ":app", "activities", "activity", ":type"]
+        case .pushActivity: ["apps", ":app", "live_activities", ":activity", "notifications"]
+        case .createSegment: ["apps", ":app", "segments"]
+        case .registerDevice: ["v1", "devices"]
+        case .setUpdateToken: ["v1", "live-activities", "update-tokens"]
+        case .setStartToken, .removeStartToken: ["v1", "live-activities", "start-tokens"]
+        case .recordClick: ["v1", "live-activities", "clicks"]
+        case .endActivity: ["v1", "live-activities", "ends"]
+        case .readNotification: ["v1", "notifications", ":notification"]
+        case .listNotifications: ["v1", "notifications"]
+        case .readActivity: ["v1", "activities", ":activity"]
+        case .live: ["livez"]
+        case .ready: ["readyz"]
+        case .metrics: ["metrics"]
+        }
+    }
+
+    /// The shape of its errors.
+    var envelope: Envelope {
+        switch self {
+        case .startActivity, .pushActivity: .errors
+        case .createSegment: .success
+        default: .detail
+        }
+    }
+
+    /// The path as metrics and logs name it, such as `/v1/notifications/:notification`.
+    var name: String { "/" + pattern.joined(separator: "/") }
+}

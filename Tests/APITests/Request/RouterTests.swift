@@ -1,0 +1,80 @@
+import HTTP
+import Testing
+
+@testable import API
+
+@Suite("Router") struct RouterTests {
+    private func match(_ method: String, _ target: String) -> Router.Match {
+        Router.match(HTTPRequest(method: method, target: target))
+    }
+
+    @Test(
+        "finds each route with its parameters",
+        arguments: [
+            ("POST", "/apps/a/activities/activity/Game", .startActivity, ["a", "Game"]),
+            ("POST", "/apps/a/live_activities/m/notifications", .pushActivity, ["a", "m"]),
+            ("POST", "/apps/a/segments", .createSegment, ["a"]), ("POST", "/v1/devices", .registerDevice, []),
+            ("POST", "/v1/live-activities/update-tokens", .setUpdateToken, []),
+            ("POST", "/v1/live-activities/start-tokens", .setStartToken, []),
+            ("DELETE", "/v1/live-activities/start-tokens", .removeStartToken, []),
+            ("POST", "/v1/live-activities/clicks", .recordClick, []), ("POST", "/v1/live-activities/ends", .endActivity, []),
+            ("GET", "/v1/notifications/n", .readNotification, ["n"]),
+            ("GET", "/v1/notifications?limit=5", .listNotifications, []),
+            ("HEAD", "/v1/activities/a%20b", .readActivity, ["a b"]), ("GET", "/livez", .live, []),
+            ("GET", "/readyz?x", .ready, []),
+            ("HEAD", "/metrics", .metrics, []),
+        ] as [(String, String, Route, [String])])
+    func finds(method: String, target: String, route: Route, parameters: [String]) {
+        #expect(match(method, target) == .found(route, parameters: parameters))
+    }
+
+    @Test(
+        "splits the path before decoding it",
+        arguments: [
+            ("Odd%20Type%2Fu", "Odd Type/u"), ("%2520", "%20"), ("a+b", "a+b"), ("%C3%A9", "é"), ("a%3Fb", "a?b"),
+        ])
+    func decodes(segment: String, parameter: String) {
+        #expect(match("POST", "/apps/a/activities/activity/\(segment)") == .found(.startActivity, parameters: ["a", parameter]))
+    }
+
+    @Test(
+        "knows no other paths",
+        arguments: [
+            "/", "*", "/v1", "/v1/", "/v1/devices/", "//v1/devices", "/v1//devices", "/V1/devices", "/apps//segments", "/livez/",
+            "/v1/notifications/", "/apps/a/activities/activity/", "/apps/a/activities/activity/x/y", "/v1%2Fdevices",
+            "/v1/activities/%FF", "/v1/activities/%2", "/v1/activities/%00",
+        ])
+    func unknown(target: String) {
+        #expect(match("GET", target) == .notFound)
+        #expect(match("POST", target) == .notFound)
+    }
+
+    @Test("decodes fixed segments too")
+    func decodesFixed() { #expect(match("GET", "/live%7A") == .found(.live, parameters: [])) }
+
+    @Test(
+        "names the methods of a known path",
+        arguments: [
+            ("GET", "/v1/devices", ["POST"]), ("PUT", "/v1/live-activities/start-tokens", ["POST", "DELETE"]),
+            ("POST", "/livez", ["GET", "HEAD"]), ("OPTIONS", "/v1/notifications", ["GET", "HEAD"]),
+            ("post", "/v1/devices", ["POST"]), ("HEAD", "/v1/devices", ["POST"]),
+        ])
+    func methods(method: String, target: String, allowed: [String]) {
+        #expect(match(method, target) == .methodNotAllowed(allowed))
+    }
+
+    @Test("answers unknown paths and methods in the family's shape, without asking for a key")
+    func answers() async {
+        let api = TestAPI()
+        let rootPath = await api.send("GET", "/apps/x/nothing", key: nil)
+        #expect(rootPath.status == 404)
+        #expect(rootPath.text == #"{"errors":["There is no such route."]}"#)
+        let path = await api.send("GET", "/v1/nothing", key: nil)
+        #expect(path.status == 404)
+        #expect(path.text == #"{"detail":"There is no such route."}"#)
+        let method = await api.send("PUT", "/v1/live-activities/start-tokens", key: nil)
+        #expect(method.status == 405)
+        #expect(method.headers["allow"] == "POST, DELETE")
+        #expect(method.text == #"{"detail":"This route takes POST, DELETE."}"#)
+    }
+}

@@ -1,0 +1,181 @@
+import Gateway
+import Security
+import Synchronization
+
+/// Every port of the API in memory: answers what a test sets, and notes what it was asked.
+final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, FanOutWaiter, DeviceRegistry, SegmentDirectory,
+    NotificationReader
+{
+    /// What the ports answer and what they were asked.
+    struct State {
+        /// Thrown by every method of every port when it is set.
+        var failure: StorageError?
+        /// Thrown by every method but the directory's.
+        var failureBehindDirectory: StorageError?
+        var rate = RateDecision.admitted
+        var earlier: StartAcceptance?
+        var start = StartAcceptance.accepted(FakePorts.accepted)
+        var update = UpdateAcceptance.accepted(FakePorts.accepted)
+        var firstAcceptance = FirstAcceptance.accepted
+        var timeouts: [Duration] = []
+        var bodyByteCount = 0
+        var starts: [StartCommand] = []
+        var updates: [UpdateCommand] = []
+        var admittedCalls = 0
+
+        var registration = FakePorts.registered(isNew: true)
+        var isKnown = true
+        var registrations: [DeviceRegistration] = []
+        var updateTokens: [UpdateTokenRegistration] = []
+        var startTokens: [String] = []
+        /// One a look; the last is repeated.
+        var clicks: [ClickResult] = [.counted(notification: FakePorts.accepted.publicID)]
+        var clickRequests: [UUID?] = []
+        var sleeps: [Duration] = []
+
+        var segment = SegmentCreation.created(FakePorts.accepted.publicID)
+        var definitions: [String] = []
+
+        var summary: NotificationSummary?
+        var page: [NotificationSummary]? = []
+        var pageRequests: [String] = []
+        var activity: ActivitySummary?
+    }
+
+    static let accepted = AcceptedNotification(
+        id: NotificationID(rawValue: 7), publicID: UUID(high: 0x0123_4567_89AB_4DEF, low: 0x8123_4567_89AB_CDEF))
+    static let application = Application(
+        id: ApplicationID(rawValue: 1), publicID: UUID(high: 0xAAAA_BBBB_CCCC_4DDD, low: 0x8EEE_FFFF_0000_1111), name: "Score",
+        bundleID: "com.example.score", providerKey: ProviderKey(teamID: "TEAM000001", keyID: "KEY0000001"),
+        defaultEnvironment: .production)
+    static func registered(isNew: Bool) -> RegistrationResult {
+        .registered(RegisteredDevice(subscriptionID: accepted.publicID, isNew: isNew))
+    }
+    static let keys: [KeyKind: String] = [.rest: "op-rest-secret", .client: "op-client-secret", .read: "op-read-secret"]
+
+    private let state = Mutex(State())
+
+    func with<Value: Sendable>(_ body: (inout sending State) -> sending Value) -> Value { state.withLock(body) }
+
+    private func check() throws(StorageError) {
+        let failure = state.withLock { $0.failure ?? $0.failureBehindDirectory }
+        if let failure { throw failure }
+    }
+
+    // Who is asking.
+    func principal(forKeyDigest digest: [UInt8]) async throws(StorageError) -> Principal? {
+        if let failure = state.withLock({ $0.failure }) { throw failure }
+        let match = Self.keys.first { SHA256.digest(Array($0.value.utf8)) == digest }
+        return match.map { Principal(application: Self.application, kind: $0.key) }
+    }
+
+    // Admission.
+    func admitCall(of application: ApplicationID) async throws(StorageError) -> RateDecision {
+        try check()
+        return state.withLock {
+            $0.admittedCalls += 1
+            return $0.rate
+        }
+    }
+    func replay(of key: IdempotencyKey, application: ApplicationID) async throws(StorageError) -> StartAcceptance? {
+        state.withLock { $0.earlier }
+    }
+    func accept(_ start: StartCommand, application: Application) async throws(StorageError) -> StartAcceptance {
+        state.withLock {
+            $0.starts.append(start)
+            return $0.start
+        }
+    }
+    func accept(_ update: UpdateCommand, application: Application) async throws(StorageError) -> UpdateAcceptance {
+        state.withLock {
+            $0.updates.append(update)
+            return $0.update
+        }
+    }
+    func progress(of notification: NotificationID) async throws(StorageError) -> FanOutProgress {
+        FanOutProgress(acceptedCount: 0, isFinished: false)
+    }
+    func render(_ content: PushContent, timestamp: Int64, alert: LocalizedAlert?) -> [UInt8] {
+        Array(repeating: 0, count: state.withLock { $0.bodyByteCount })
+    }
+    func waitForFirstAcceptance(of notification: AcceptedNotification, timeout: Duration) async -> FirstAcceptance {
+        state.withLock {
+            $0.timeouts.append(timeout)
+            return $0.firstAcceptance
+        }
+    }
+
+    // Devices.
+    func register(_ device: DeviceRegistration, application: Application) async throws(StorageError) -> RegistrationResult {
+        try check()
+        return state.withLock {
+            $0.registrations.append(device)
+            return $0.registration
+        }
+    }
+    func setStartToken(_ token: [UInt8], activityType: String, pushToken: [UInt8], application: ApplicationID)
+        async throws(StorageError) -> Bool
+    {
+        try check()
+        return state.withLock {
+            $0.startTokens.append(activityType)
+            return $0.isKnown
+        }
+    }
+    func removeStartToken(activityType: String, pushToken: [UInt8], application: ApplicationID) async throws(StorageError) -> Bool
+    {
+        try check()
+        return state.withLock { $0.isKnown }
+    }
+    func setUpdateToken(_ registration: UpdateTokenRegistration, application: ApplicationID)
+        async throws(StorageError) -> UpdateTokenResult
+    {
+        try check()
+        return state.withLock {
+            $0.updateTokens.append(registration)
+            return $0.isKnown
+                ? .stored(ActivityWindow(startedAt: registration.startedAt ?? TestAPI.now), catchUp: false) : .unknownDevice
+        }
+    }
+    func endActivity(_ activityID: String, pushToken: [UInt8], application: ApplicationID) async throws(StorageError) -> Bool {
+        try check()
+        return state.withLock { $0.isKnown }
+    }
+    func recordClick(activityID: String, notification: UUID?, pushToken: [UInt8], application: ApplicationID)
+        async throws(StorageError) -> ClickResult
+    {
+        try check()
+        return state.withLock {
+            $0.clickRequests.append(notification)
+            return $0.clicks.count > 1 ? $0.clicks.removeFirst() : $0.clicks[0]
+        }
+    }
+
+    // Segments and reading.
+    func createSegment(id: UUID?, name: String, definition: [UInt8], application: ApplicationID)
+        async throws(StorageError) -> SegmentCreation
+    {
+        try check()
+        return state.withLock {
+            $0.definitions.append(String(decoding: definition, as: UTF8.self))
+            return $0.segment
+        }
+    }
+    func notification(_ publicID: UUID, application: ApplicationID) async throws(StorageError) -> NotificationSummary? {
+        try check()
+        return state.withLock { $0.summary }
+    }
+    func notifications(activityID: String?, before: UUID?, limit: Int, application: ApplicationID)
+        async throws(StorageError) -> [NotificationSummary]?
+    {
+        try check()
+        return state.withLock {
+            $0.pageRequests.append("\(activityID ?? "-") \(before.map { "\($0)" } ?? "-") \(limit)")
+            return $0.page
+        }
+    }
+    func activity(_ activityID: String, application: ApplicationID) async throws(StorageError) -> ActivitySummary? {
+        try check()
+        return state.withLock { $0.activity }
+    }
+}
