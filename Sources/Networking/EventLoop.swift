@@ -79,6 +79,9 @@ extension EventLoop {
         isCurrent
     }
 
+    /// Whether `stop` has not been called.
+    var isRunning: Bool { inbox.withLock { $0.phase } == .running }
+
     /// Runs an action on the loop, from any thread: soon, never during the call.
     package func perform(_ action: @escaping @Sendable () -> Void) {
         submit(.action(action))
@@ -157,8 +160,7 @@ extension EventLoop {
 
     /// As `schedule`, for an action somebody waits for: it also runs, early, when the loop stops.
     func scheduleWaiter(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> TimerID {
-        let delay = inbox.withLock { $0.phase } == .running ? delay : .zero
-        return confined.timers.schedule(at: deadline(after: delay), firesOnStop: true, action)
+        confined.timers.schedule(at: deadline(after: delay), firesOnStop: true, action)
     }
 
     /// Forgets a timer; one that has fired is ignored. On the loop's thread.
@@ -208,7 +210,8 @@ extension EventLoop {
     }
 
     private func hasEnded(_ state: LoopState) -> Bool {
-        guard !state.hasImmediateWork else { return false }
+        // Timers of this last turn: the next releases them.
+        guard !state.hasImmediateWork, !state.hasTimers else { return false }
         return inbox.withLock { inbox in
             guard inbox.endIfEmpty() else { return false }
             // Inside the lock: from its release on, another thread may take this one's place.

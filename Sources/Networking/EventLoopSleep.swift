@@ -3,8 +3,13 @@ import Synchronization
 extension EventLoop {
     /// Suspends the calling task by the loop's timers; returns early when the task is cancelled or the loop stops.
     ///
-    /// From any task. Nothing is thrown: a caller that cares looks at `Task.isCancelled`.
+    /// From any task. Nothing is thrown: a caller that cares looks at `Task.isCancelled`. On a loop that has stopped the runtime's own
+    /// timers are used, so that a task that sleeps again and again neither spins nor keeps `stop` from returning.
     package func sleep(for duration: Duration) async {
+        guard isRunning else {
+            try? await Task.sleep(for: duration)
+            return
+        }
         let sleeper = Sleeper()
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

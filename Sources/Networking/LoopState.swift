@@ -20,6 +20,8 @@ final class LoopState {
     /// True when the loop must not wait for descriptors.
     var hasImmediateWork: Bool { nextWork < work.count || !turnEndActions.isEmpty }
 
+    var hasTimers: Bool { timers.count > 0 }
+
     func add(_ item: Work) {
         work.append(item)
     }
