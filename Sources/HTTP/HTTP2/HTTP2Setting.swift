@@ -22,6 +22,8 @@ package struct HTTP2Setting: Sendable, Equatable {
     package static func maxFrameSize(_ byteCount: UInt32) -> Self { Self(identifier: 0x5, value: byteCount) }
     /// Bytes of the largest header list the peer should send (advice, RFC 9113 10.5.1).
     package static func maxHeaderListSize(_ byteCount: UInt32) -> Self { Self(identifier: 0x6, value: byteCount) }
+    /// Says that the priority signals of RFC 7540 are ignored (RFC 9218, 2.1).
+    package static let withoutPriorities = Self(identifier: 0x9, value: 1)
 
     /// Lends the entries in libnghttp2's form.
     static func withEntries<Result>(

@@ -13,6 +13,8 @@ import CNGHTTP2
     private var nextEventIndex = 0
     /// Body bytes of requests that were not handed out yet.
     var bufferedBodyByteCount = 0
+    /// Streams that `isSettled`.
+    var settledStreamCount = 0
 
     /// - Parameter settings: the first SETTINGS frame, queued at once; nil sends none until `submit(settings:)`, which the protocol
     ///   does not allow a server, but a test server may want to.
@@ -151,6 +153,11 @@ import CNGHTTP2
     /// Whether `takeOutput` would yield something now.
     package var wantsToWrite: Bool { unsafe nghttp2_session_want_write(handle) != 0 }
 
-    /// Streams that are open or half closed, whether their request is complete or not.
-    package var openStreamCount: Int { streams.count }
+    /// Streams whose request is not complete or not answered whole.
+    package var openStreamCount: Int { streams.count - settledStreamCount }
+}
+
+extension HTTP2ServerSession {
+    /// What every client sends first (RFC 9113, 3.4).
+    static let clientPreface: [UInt8] = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
 }

@@ -103,7 +103,8 @@ private func onFrameSent(
     guard type == NGHTTP2_HEADERS.rawValue || type == NGHTTP2_DATA.rawValue,
         UInt32(header.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0
     else { return 0 }
-    return unsafe recover(userData).responseSent(streamID: header.stream_id)
+    unsafe recover(userData).responseSent(streamID: header.stream_id)
+    return 0
 }
 
 private func onStreamClosed(

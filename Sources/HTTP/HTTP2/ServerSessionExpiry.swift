@@ -1,10 +1,10 @@
 extension HTTP2ServerSession {
-    /// Answers 408 to requests that began before `deadline` and are still incomplete.
+    /// Answers 408 to requests that began at `deadline` or before and are still incomplete.
     ///
     /// - Returns: how many there were.
     @discardableResult
-    package func expireRequests(startedBefore deadline: ContinuousClock.Instant) throws(HTTP2Error) -> Int {
-        let late = streams.filter { $0.value.isIncomplete && $0.value.startedAt < deadline }.map(\.key)
+    package func expireRequests(startedBy deadline: ContinuousClock.Instant) throws(HTTP2Error) -> Int {
+        let late = streams.filter { $0.value.isIncomplete && $0.value.startedAt <= deadline }.map(\.key)
         for streamID in late {
             if streams[streamID]?.phase == .receivingHeaders {
                 // The header block is cut in the middle of a frame sequence: no stream can be answered any more.
@@ -22,7 +22,7 @@ extension HTTP2ServerSession {
     /// - Returns: how many there were.
     @discardableResult
     package func expireResponses(stalledSince deadline: ContinuousClock.Instant) throws(HTTP2Error) -> Int {
-        let stalled = streams.filter { $0.value.hasResponse && ($0.value.progressedAt ?? $0.value.startedAt) < deadline }
+        let stalled = streams.filter { $0.value.hasResponse && ($0.value.progressedAt ?? $0.value.startedAt) <= deadline }
         for streamID in stalled.keys { try reset(streamID: streamID, errorCode: HTTP2ErrorCode.cancel) }
         return stalled.count
     }

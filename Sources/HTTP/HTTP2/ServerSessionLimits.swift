@@ -9,6 +9,8 @@ package struct HTTP2ServerLimits: Sendable, Equatable {
     /// Bytes of request bodies the session holds before they are handed on, over all streams. The stream that exceeds it is reset
     /// with REFUSED_STREAM: nothing of it was processed.
     package var bufferedBodyByteCount = 16 * 1024 * 1024
+    /// Bytes a peer may go on sending on a stream that was refused and answered, which are dropped. Beyond, RST_STREAM(NO_ERROR).
+    package var droppedBodyByteCount = 1024 * 1024
     /// Flow control window of the connection in bytes, 65,535 to 2^31-1.
     package var connectionWindowByteCount: Int32 = 1024 * 1024
     /// RST_STREAM frames the peer may send at once, and how many more each second (CVE-2023-44487). Beyond, GOAWAY.

@@ -20,16 +20,19 @@ struct ServerStream {
     /// More header bytes or fields than the limits allow: 431 once the header block is complete.
     var hasExcessiveHeaders = false
 
-    var receivedEndOfStream = false
-
     var hasResponse = false
     var responseBody: [UInt8] = []
     var sentByteCount = 0
     /// When the last byte of the response was taken for sending.
     var progressedAt: ContinuousClock.Instant?
     var sentEndOfStream = false
+    /// Body bytes that came after the stream was answered without them.
+    var droppedByteCount = 0
 
     init(startedAt: ContinuousClock.Instant) { self.startedAt = startedAt }
+
+    /// Whether the request was refused and answered, and only the peer has not ended its side.
+    var isSettled: Bool { phase == .rejected && sentEndOfStream }
 
     /// Whether the peer still owes a part of the request.
     var isIncomplete: Bool { phase == .receivingHeaders || phase == .receivingBody }

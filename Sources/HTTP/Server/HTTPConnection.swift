@@ -1,0 +1,224 @@
+import Networking
+import Security
+
+/// One client: a socket, the protocol it speaks, and its deadline. It lives on the loop that accepted it.
+///
+/// Input is read only while it can be used: not beyond a request that is being answered over HTTP/1, and not while the client
+/// leaves its output unread. Every wait has a time limit, checked by one timer a connection.
+actor HTTPConnection {
+    /// What a connection has from its server.
+    struct Services: Sendable {
+        let handler: any HTTPHandler
+        let limits: HTTPServerLimits
+        let report: @Sendable (HTTPServerEvent) -> Void
+        let dates: HTTPDateCache
+        /// Called once, on the loop, when the connection is closed and no handler works for it.
+        let ended: @Sendable (ObjectIdentifier) -> Void
+    }
+
+    enum Mode {
+        case handshaking
+        /// In clear: the bytes so far, which may become the HTTP/2 preface.
+        case undecided([UInt8])
+        case http1
+        case http2(HTTP2ServerSession)
+        /// The last answer is going out; input is dropped.
+        case lingering
+        case closed
+    }
+
+    /// Bytes read at once.
+    private static let readByteCount = 64 * 1024
+
+    nonisolated let loop: EventLoop
+    let stream: SocketStream
+    let services: Services
+    var limits: HTTPServerLimits { services.limits }
+
+    var mode: Mode
+    var parser: HTTP1RequestParser
+    /// Handlers at work. Over HTTP/1 at most one.
+    var runningCount = 0
+    var isInputEnded = false
+    var isReadingPaused = false
+    var isDraining = false
+    var isFlushScheduled = false
+    var deadline = ConnectionDeadline()
+    /// What `close` reports once the last answer is out.
+    var endReason = HTTPConnectionEnd.finished
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
+
+    init(descriptor: consuming FileDescriptor, tls: TLSContext?, loop: EventLoop, services: Services) throws(SecurityError) {
+        var session: TLSSession?
+        if let tls { session = try TLSSession(server: tls) }
+        stream = SocketStream(accepted: descriptor, loop: loop, tls: session)
+        mode = tls == nil ? .undecided([]) : .handshaking
+        parser = HTTP1RequestParser(limits: services.limits)
+        self.loop = loop
+        self.services = services
+    }
+
+    func activate() {
+        do {
+            try stream.activate(handler: self)
+            updateDeadline()
+        } catch { close(.failed(error.description)) }
+    }
+
+    /// Goes on after anything that happened; every path ends here.
+    func advance(_ body: () throws -> Void) {
+        if case .closed = mode { return }
+        do {
+            try body()
+            if case .closed = mode { return }
+            try finishIfDone()
+            updateDeadline()
+        } catch let error as StreamError {
+            if case .lingering = mode { return close(endReason) }
+            close(error.isDisconnection ? .closedByClient : .failed(error.description))
+        } catch let error as HTTP2Error {
+            close(.failed(error.description))
+        } catch { close(.failed("connection failed")) }
+    }
+
+    private func handle(_ readiness: Readiness) throws {
+        guard try stream.process(readiness) else { return }
+        if case .handshaking = mode {
+            try stream.negotiatedProtocol == "h2" ? startHTTP2() : startHTTP1()
+        }
+        try continueOutput()
+        try readInput()
+    }
+
+    // MARK: Input
+
+    func readInput() throws {
+        while !isReadingPaused, !isInputEnded {
+            if case .closed = mode { return }
+            var input: [UInt8] = []
+            switch try stream.read(into: &input, limit: Self.readByteCount) {
+            case .bytes: try take(input)
+            case .wouldBlock: return
+            case .endOfStream: isInputEnded = true
+            }
+        }
+    }
+
+    private func take(_ input: [UInt8]) throws {
+        switch mode {
+        case .handshaking, .closed: break
+        case .undecided(let earlier): try decide(earlier + input)
+        case .http1: try receiveHTTP1(input)
+        case .http2(let session): try receiveHTTP2(input, session)
+        case .lingering:
+            deadline.lingeredByteCount += input.count
+            if deadline.lingeredByteCount > ConnectionDeadline.lingerByteCount { close(endReason) }
+        }
+    }
+
+    private func decide(_ bytes: [UInt8]) throws {
+        if bytes.starts(with: HTTP2ServerSession.clientPreface) {
+            try startHTTP2()
+        } else if HTTP2ServerSession.clientPreface.starts(with: bytes) {
+            mode = .undecided(bytes)
+            return
+        } else {
+            startHTTP1()
+        }
+        try take(bytes)
+    }
+
+    func pauseReading() {
+        guard !isReadingPaused else { return }
+        isReadingPaused = true
+        stream.pauseReading()
+    }
+
+    func resumeReading() throws {
+        guard isReadingPaused else { return }
+        isReadingPaused = false
+        stream.resumeReading()
+        try readInput()
+    }
+
+    // MARK: Output and end
+
+    func continueOutput() throws {
+        switch mode {
+        case .http1: try serveHTTP1()
+        case .http2(let session): try flushHTTP2(session)
+        case .handshaking, .undecided, .lingering, .closed: break
+        }
+    }
+
+    /// Whether more output may be made now.
+    var hasRoomForOutput: Bool { stream.unsentByteCount < limits.unsentByteCount }
+
+    /// Sends what is queued, then the end, and drops what still comes in: closing at once would reset the connection, and the
+    /// client might never see its last answer.
+    func linger(_ reason: HTTPConnectionEnd) throws {
+        endReason = reason
+        mode = .lingering
+        try stream.shutdownWrite()
+        isReadingPaused = false
+        stream.resumeReading()
+        try readInput()
+    }
+
+    private func finishIfDone() throws {
+        switch mode {
+        case .handshaking, .closed: break
+        case .undecided(let bytes):
+            if isInputEnded { close(.closedByClient) } else if isDraining, bytes.isEmpty { try linger(.finished) }
+        case .http1: try finishHTTP1IfDone()
+        case .http2(let session): try finishHTTP2IfDone(session)
+        case .lingering: break
+        }
+        if case .lingering = mode, isInputEnded, stream.unsentByteCount == 0 { close(endReason) }
+    }
+
+    /// Ends the connection at once. A handler at work goes on; its answer is dropped.
+    func close(_ reason: HTTPConnectionEnd) {
+        if case .closed = mode { return }
+        mode = .closed
+        stream.close()
+        deadline.cancel(on: loop)
+        services.report(.connectionClosed(reason))
+        if runningCount == 0 { services.ended(ObjectIdentifier(self)) }
+    }
+
+    func drain() {
+        isDraining = true
+        advance {
+            if case .http2(let session) = mode {
+                try session.goAway(errorCode: HTTP2ErrorCode.noError)
+                try flushHTTP2(session)
+            }
+        }
+    }
+
+    // MARK: Requests
+
+    /// Runs the handler for one request in a task of its own, isolated to this connection.
+    func start(_ request: HTTPRequest, completion: @escaping @Sendable (isolated HTTPConnection, HTTPResponse) -> Void) {
+        runningCount += 1
+        let startedAt = ContinuousClock.now
+        Task {
+            let response = await services.handler.respond(to: request)
+            runningCount -= 1
+            services.report(.responded(status: response.status, duration: startedAt.duration(to: .now)))
+            if case .closed = mode {
+                if runningCount == 0 { services.ended(ObjectIdentifier(self)) }
+            } else {
+                completion(self, response)
+            }
+        }
+    }
+}
+
+extension HTTPConnection: ReadinessHandler {
+    nonisolated func ready(_ readiness: Readiness) {
+        assumeIsolated { (connection) in connection.advance { try connection.handle(readiness) } }
+    }
+}

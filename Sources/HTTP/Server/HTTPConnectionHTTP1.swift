@@ -1,0 +1,65 @@
+import Networking
+
+/// HTTP/1 on a connection: one request after another, in order.
+extension HTTPConnection {
+    func startHTTP1() { mode = .http1 }
+
+    func receiveHTTP1(_ input: [UInt8]) throws {
+        parser.receive(input[...])
+        try serveHTTP1()
+        // A client that sends more while its request is being answered waits in its own buffers.
+        if case .http1 = mode, runningCount > 0 || !hasRoomForOutput { pauseReading() }
+    }
+
+    func serveHTTP1() throws {
+        while case .http1 = mode, runningCount == 0, hasRoomForOutput {
+            switch parser.next() {
+            case .needsInput: return try resumeReading()
+            case .continueExpected:
+                let interim = HTTP1ResponseWriter.continueResponse
+                try stream.write(interim.span)
+            case .request(let request, let isPersistent): respond(to: request, isPersistent: isPersistent)
+            case .refused(let violation):
+                services.report(.refused(status: violation.status, reason: violation.rawValue))
+                try sendLast(.refusal(violation.status), method: "", reason: .finished)
+            }
+        }
+    }
+
+    private func respond(to request: HTTPRequest, isPersistent: Bool) {
+        let method = request.method
+        start(request) { (connection, response) in
+            connection.advance {
+                if isPersistent, !connection.isDraining, !connection.isInputEnded || connection.parser.unreadByteCount > 0 {
+                    try connection.send(response, method: method, closes: false)
+                    try connection.serveHTTP1()
+                } else {
+                    try connection.sendLast(response, method: method, reason: .finished)
+                }
+            }
+        }
+    }
+
+    func send(_ response: HTTPResponse, method: String, closes: Bool) throws {
+        var output: [UInt8] = []
+        HTTP1ResponseWriter.append(response, method: method, closes: closes, date: services.dates.text, to: &output)
+        try stream.write(output.span)
+    }
+
+    /// Answers, and ends the connection.
+    func sendLast(_ response: HTTPResponse, method: String, reason: HTTPConnectionEnd) throws {
+        try send(response, method: method, closes: true)
+        try linger(reason)
+    }
+
+    func finishHTTP1IfDone() throws {
+        guard runningCount == 0 else { return }
+        if isInputEnded {
+            // Whatever was whole has been answered; the rest of a request never comes.
+            guard hasRoomForOutput else { return }
+            try linger(.closedByClient)
+        } else if isDraining, parser.phase == .idle {
+            try linger(.finished)
+        }
+    }
+}
