@@ -42,8 +42,8 @@ package actor DatabaseConnection {
         onNotification: (@Sendable (DatabaseNotification) -> Void)? = nil,
         onClose: (@Sendable (DatabaseConnection, String) -> Void)? = nil
     ) async throws(DatabaseError) -> DatabaseConnection {
-        let endpoints = try await options.resolvedEndpoints(rotation: rotation)
         let connection = DatabaseConnection(loop: loop, options: options, onNotification: onNotification)
+        let endpoints = try await connection.resolve(rotation: rotation)
         try await connection.open(options.connectionKeywords(endpoints), onClose: onClose)
         return connection
     }
@@ -57,6 +57,22 @@ package actor DatabaseConnection {
     package func close() { close(reason: "connection closed") }
 
     // MARK: Connecting
+
+    private func resolve(rotation: Int) async throws(DatabaseError) -> [DatabaseOptions.Endpoint] {
+        let options = self.options
+        // A task of its own, because cancelling is what ends a look-up.
+        let task = Task { () -> Result<[DatabaseOptions.Endpoint], DatabaseError> in
+            do throws(DatabaseError) {
+                return .success(try await options.resolvedEndpoints(rotation: rotation))
+            } catch {
+                return .failure(error)
+            }
+        }
+        let deadline = loop.schedule(after: options.connectTimeout) { task.cancel() }
+        let outcome = await task.value
+        loop.cancel(deadline)
+        return try outcome.get()
+    }
 
     private func open(
         _ keywords: [String: String], onClose: (@Sendable (DatabaseConnection, String) -> Void)?

@@ -25,7 +25,7 @@ package struct DatabaseOptions: Sendable {
     package var statementTimeout: Duration = .seconds(10)
     /// Longest a session may sit idle inside a transaction before the server ends it. Default 15 s.
     package var idleInTransactionTimeout: Duration = .seconds(15)
-    /// Longest an attempt to connect may take once names are resolved. Default 5 s.
+    /// Longest the servers' names may take to resolve, and then, separately, an attempt to connect. Default 5 s.
     package var connectTimeout: Duration = .seconds(5)
 
     /// libpq's keywords and values, as given.

@@ -6,7 +6,7 @@ package import Networking
 package actor DatabasePool {
     /// Something an operator wants to read; called on the loop.
     package enum Event: Sendable, Equatable {
-        /// A connection is open again after failures.
+        /// A connection is open where there was none: at the start, and after an outage.
         case connected
         case connectionLost(reason: String)
         /// `retryAfter`: when the next attempt follows.
@@ -154,7 +154,7 @@ package actor DatabasePool {
     private func adopt(_ connection: DatabaseConnection) {
         guard !isClosed else { return connection.assumeIsolated { $0.close() } }
         guard connection.assumeIsolated({ $0.isOpen }) else { return fill() }
-        if failureCount > 0 { observe(.connected) }
+        if self.open.isEmpty { observe(.connected) }
         failureCount = 0
         open[ObjectIdentifier(connection)] = connection
         lend(connection)

@@ -1,20 +1,41 @@
 import Networking
 
 extension DatabaseOptions {
-    /// The servers with numeric addresses, so that libpq has nothing to resolve; names stay beside them for the verification of certificates.
+    /// Most addresses a connection tries, over all servers of the list.
+    static let endpointLimit = 32
+
+    /// The servers with numeric addresses, so that libpq has nothing to resolve and nothing blocks; the names stay beside them for the
+    /// verification of certificates. A name with several addresses becomes several entries, and one that cannot be resolved is left out
+    /// as long as there are others.
     ///
-    /// `rotation`: how many of them to move to the end.
+    /// `rotation`: how many entries to move to the end. Ends early when the task is cancelled.
     func resolvedEndpoints(rotation: Int) async throws(DatabaseError) -> [Endpoint] {
         let given: [Endpoint]
         do { given = try endpoints() } catch { throw .unavailable(reason: "the database URL \(error)") }
-        return given.rotated(by: rotation)
+        var resolved: [Endpoint] = []
+        var failure: ResolveError?
+        for endpoint in given {
+            guard endpoint.needsResolving else {
+                resolved.append(endpoint)
+                continue
+            }
+            do throws(ResolveError) {
+                // libpq takes the port from its own list.
+                for address in try await Resolver.resolve(host: endpoint.host, port: 0) {
+                    resolved.append(Endpoint(host: endpoint.host, address: address.hostText, port: endpoint.port))
+                }
+            } catch {
+                failure = error
+            }
+        }
+        if resolved.isEmpty, let failure { throw .unavailable(reason: "\(failure)") }
+        return resolved.prefix(Self.endpointLimit).rotated(by: rotation)
     }
 }
 
-extension [DatabaseOptions.Endpoint] {
-    fileprivate func rotated(by count: Int) -> Self {
-        guard !isEmpty else { return self }
-        let split = count % self.count
-        return Array(self[split...] + self[..<split])
+extension ArraySlice<DatabaseOptions.Endpoint> {
+    fileprivate func rotated(by distance: Int) -> [DatabaseOptions.Endpoint] {
+        guard !isEmpty else { return [] }
+        return Array(dropFirst(distance % count) + prefix(distance % count))
     }
 }

@@ -1,0 +1,56 @@
+import Foundation
+import PostgreSQL
+
+/// A PostgreSQL server of one test's own, which it may crash and freeze.
+final class PrivateCluster: Sendable {
+    let directory: String
+
+    struct Failure: Error {
+        let command: String
+        let output: String
+    }
+
+    /// Makes the cluster and starts it.
+    static func start() async throws -> PrivateCluster {
+        let cluster = PrivateCluster(directory: checkout.appending(path: ".local/crash-\(getpid())").path)
+        try await cluster.run("start")
+        return cluster
+    }
+
+    private init(directory: String) { self.directory = directory }
+
+    func options() async throws -> DatabaseOptions {
+        try DatabaseOptions(url: try await run("url").trimmingCharacters(in: .whitespacesAndNewlines))
+    }
+
+    /// The process all others of the server come from.
+    var postmaster: pid_t {
+        get throws {
+            let location = try String(contentsOfFile: "\(directory)/location", encoding: .utf8).split(separator: "\n")[0]
+            let lines = try String(contentsOfFile: "\(location)/data/postmaster.pid", encoding: .utf8).split(separator: "\n")
+            guard let process = pid_t(lines[0]) else { throw Failure(command: "postmaster.pid", output: String(lines[0])) }
+            return process
+        }
+    }
+
+    /// A command of deploy/lib/postgresql.
+    @discardableResult
+    func run(_ command: String) async throws -> String {
+        let process = Process()
+        process.executableURL = Self.checkout.appending(path: "deploy/lib/postgresql")
+        process.arguments = [command, directory]
+        let output = Pipe()
+        process.standardOutput = output
+        let status = try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Int32, any Error>) in
+            process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
+            do { try process.run() } catch { continuation.resume(throwing: error) }
+        }
+        let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        guard status == 0 else { throw Failure(command: command, output: text) }
+        return text
+    }
+
+    private static var checkout: URL {
+        URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
+    }
+}
