@@ -90,22 +90,40 @@ package struct APIHandler: HTTPHandler {
     }
 
     package func respond(to request: HTTPRequest) async -> HTTPResponse {
-        let match = Router.match(request)
+        let begin = ContinuousClock.now
+        let route: Route?
         let response: HTTPResponse
-        var route: Route?
-        switch match {
-        case .notFound: response = Router.envelope(for: request).response(for: .noRoute)
+        switch Router.match(request) {
+        case .notFound:
+            route = nil
+            response = Router.envelope(for: request).response(for: .noRoute)
         case .methodNotAllowed(let methods):
+            route = nil
             response = Router.envelope(for: request).response(for: .methodNotAllowed(methods))
         case .found(let found, let parameters):
             route = found
             response = await respond(to: request, route: found, parameters: parameters)
         }
+        record(response, of: route, duration: begin.duration(to: .now))
+        return response
+    }
+
+    /// Counts and logs one answer. What a client may choose freely, such as a path or an id, goes into neither.
+    private func record(_ response: HTTPResponse, of route: Route?, duration: Duration) {
+        let labels = ["route": route?.name ?? "none", "method": route?.method ?? "none"]
         metrics.counter(
             "openpush_http_requests_total", help: "Requests answered, by route and status.",
-            labels: ["route": route?.name ?? "none", "method": route?.method ?? "none", "status": "\(response.status)"]
+            labels: labels.merging(["status": "\(response.status)"]) { $1 }
         ).add()
-        return response
+        metrics.histogram(
+            "openpush_http_request_seconds", help: "Time from a whole request to its answer, by route.", labels: labels
+        ).observe(duration)
+        logger.log(
+            .debug, "Answered a request",
+            [
+                .route: route?.name ?? "none", .method: route?.method ?? "none", .status: "\(response.status)",
+                .durationMilliseconds: "\(Int64(duration / .milliseconds(1)))",
+            ])
     }
 
     private func respond(to request: HTTPRequest, route: Route, parameters: [String]) async -> HTTPResponse {

@@ -73,6 +73,18 @@ package struct JSONValue: Sendable {
     /// Whether it is an object or array that holds nothing.
     package var isEmpty: Bool { Int(entry.next) == index + 1 }
 
+    /// How many members an object or elements an array has, repeated names included; 0 for other kinds.
+    package var count: Int {
+        let step = entry.kind == .object ? 1 : 0
+        var count = 0
+        var child = index + 1 + step
+        while child < Int(entry.next) {
+            count += 1
+            child = Int(document.entries[child].next) + step
+        }
+        return count
+    }
+
     /// The elements of an array, in order; none for other kinds.
     package var elements: [JSONValue] {
         guard entry.kind == .array else { return [] }

@@ -67,6 +67,13 @@ import Testing
         #expect(try !parse("[0]").isEmpty)
     }
 
+    @Test(
+        "counts what it holds",
+        arguments: [
+            ("{}", 0), ("[]", 0), (#"{"a":[1,{"b":2}],"a":{}}"#, 2), ("[[1,2],{},3]", 3), ("1", 0), (#""x""#, 0),
+        ])
+    func count(text: String, expected: Int) throws { #expect(try parse(text).count == expected) }
+
     @Test("answers nil for the wrong kind")
     func wrongKind() throws {
         let value = try parse("1")

@@ -3,6 +3,9 @@ import HTTP
 import JSON
 
 extension HTTPRequest {
+    /// Most members of a body; each key that is known is looked for among all of them.
+    static let memberCount = 100
+
     /// The checks of a body that must be a JSON object. What `content-type` says does not matter.
     func bodyChecks() throws(Refusal) -> FieldChecks {
         let root: JSONValue
@@ -12,6 +15,10 @@ extension HTTPRequest {
             throw .invalidBody(body.isEmpty ? "a JSON object is required" : error.description)
         }
         guard root.kind == .object else { throw .invalidBody("must be a JSON object") }
+        let count = root.count
+        guard count <= Self.memberCount else {
+            throw .invalidBody("has \(count) members, at most \(Self.memberCount) are allowed")
+        }
         return FieldChecks(root)
     }
 }

@@ -40,12 +40,12 @@ package struct FieldChecks {
 
     /// Reads a value that is not a direct member, such as an element; a problem is reported under `path`.
     package mutating func checked<Value>(
-        _ value: JSONValue, at path: String, _ read: (JSONValue) throws(FieldProblem) -> Value
+        _ value: JSONValue, at path: @autoclosure () -> String, _ read: (JSONValue) throws(FieldProblem) -> Value
     ) -> Value? {
         do throws(FieldProblem) {
             return try read(value)
         } catch {
-            report(path, error)
+            report(path(), error)
             return nil
         }
     }

@@ -18,7 +18,7 @@ extension FieldChecks {
         if let value = present("include_subscription_ids") {
             let identifiers = list(
                 value, at: "include_subscription_ids", limit: AdmissionLimits.audienceListCount, FieldRule.uuid)
-            if let identifiers { audience = .subscriptions(unique(identifiers)) }
+            if let identifiers { audience = .subscriptions(unique(identifiers, by: \.self)) }
         }
         if let segments = segments() { audience = segments }
         if let value = present("filters"), let filters = filters(value) { audience = .filters(filters) }
@@ -46,7 +46,7 @@ extension FieldChecks {
 
     private mutating func segmentNames(_ key: String) -> [String]? {
         guard let value = present(key) else { return nil }
-        return list(value, at: key, limit: AdmissionLimits.segmentCount, FieldRule.name).map(unique)
+        return list(value, at: key, limit: AdmissionLimits.segmentCount, FieldRule.name).map { unique($0) { Array($0.utf8) } }
     }
 
     private mutating func aliases(_ value: JSONValue) -> [AliasReference]? {
@@ -76,12 +76,14 @@ extension FieldChecks {
             }
             aliases.append(contentsOf: (identifiers ?? []).map { AliasReference(label: label, identifier: $0) })
         }
-        return unique(aliases)
+        return unique(aliases) { [Array($0.label.utf8), Array($0.identifier.utf8)] }
     }
 
     /// The values without repetitions, in their order.
-    private func unique<Value: Hashable>(_ values: [Value]) -> [Value] {
-        var seen: Set<Value> = []
-        return values.filter { seen.insert($0).inserted }
+    ///
+    /// Texts are told apart by their bytes, as the database does: Swift takes different spellings of one character for equal.
+    private func unique<Value, Key: Hashable>(_ values: [Value], by key: (Value) -> Key) -> [Value] {
+        var seen: Set<Key> = []
+        return values.filter { seen.insert(key($0)).inserted }
     }
 }

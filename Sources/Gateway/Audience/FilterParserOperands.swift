@@ -11,6 +11,8 @@ struct FilterOperands {
     }
     /// Most values of `in_array` and `not_in_array`. Source: OneSignal's contract.
     static let arrayCount = 20
+    /// Spans of time are below this, in seconds or hours; 1e11 hours are longer than any life of a device.
+    static let amountLimit = 1e11
 
     private let entry: JSONValue
     init(_ entry: JSONValue) { self.entry = entry }
@@ -54,10 +56,10 @@ struct FilterOperands {
         return number
     }
 
-    /// A number that is not negative.
+    /// A span of time, in the unit of the field: not negative, and small enough for the database to reckon with.
     func amount(_ key: String) throws(FilterProblem) -> Double {
         let number = try number(key)
-        guard number >= 0 else { throw .badValue(key, expected: "a number, 0 or more") }
+        guard (0..<Self.amountLimit).contains(number) else { throw .badValue(key, expected: "a number from 0 to 1e11") }
         return number
     }
 

@@ -166,6 +166,14 @@ import Testing
         #expect(response.errorTexts.first?.hasPrefix("body: ") == true)
     }
 
+    @Test("bounds the members of a body")
+    func memberCount() async {
+        let members = (0..<101).map { "\"k\($0)\":0" }.joined(separator: ",")
+        let response = await api.send("POST", TestAPI.startPath, "{\(members)}")
+        #expect(response.status == 400)
+        #expect(response.errorTexts == ["body: has 101 members, at most 100 are allowed"])
+    }
+
     @Test("refuses a type that is no identifier")
     func badType() async {
         let path = "/apps/\(TestAPI.app)/activities/activity/\(String(repeating: "t", count: 129))"

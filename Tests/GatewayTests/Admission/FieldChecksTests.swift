@@ -196,6 +196,13 @@ import Testing
     }
     private struct Missing: Error {}
 
+    @Test("tells aliases apart by their bytes")
+    func aliasBytes() throws {
+        var checks = try checks("{\"include_aliases\":{\"external_id\":[\"\u{E9}\",\"e\u{301}\",\"\u{E9}\"]}}")
+        guard case .aliases(let references) = checks.audience() else { throw Missing() }
+        #expect(references.map { Array($0.identifier.utf8) } == [[0xC3, 0xA9], [0x65, 0xCC, 0x81]])
+    }
+
     @Test("bounds identifiers at 20,000 over all labels")
     func audienceBound() throws {
         func body(_ first: Int, _ second: Int) -> String {
