@@ -22,11 +22,6 @@ static inline int openpushd_context_require_tls12(SSL_CTX *context) {
     return (int)SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
 }
 
-// SSL_CTX_set_mode.
-static inline void openpushd_context_release_idle_buffers(SSL_CTX *context) {
-    SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
-}
-
 // SSL_CTX_set_session_cache_mode.
 static inline void openpushd_context_disable_session_cache(SSL_CTX *context) {
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);

@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// The SHA-256 digest.
+/// The SHA-256 digest. One of 32 bytes takes near a microsecond: enough for requests, too much for each push.
 package enum SHA256 {
     /// Length of a digest, in bytes.
     package static let byteCount = 32

@@ -70,6 +70,7 @@ package enum TLSReadResult: Equatable, Sendable {
 
     /// Goes on with the handshake as far as the input allows and says whether it is done. A client calls it once before any input.
     package func handshake() throws(SecurityError) -> Bool {
+        guard !hasFailed else { throw .failed(operation: "TLS handshake", reason: "the session has failed") }
         guard !isEstablished else { return true }
         OpenSSLErrorQueue.clear()
         let result = unsafe SSL_do_handshake(session)
@@ -134,7 +135,7 @@ package enum TLSReadResult: Equatable, Sendable {
     }
 
     /// Lends all ciphertext that waits for the socket; `body` says how many bytes from the front the socket took. Not called when
-    /// nothing waits.
+    /// nothing waits. It must not call this session.
     package func withPendingCiphertext(_ body: (Span<UInt8>) -> Int) { transport.output.withBytes(body) }
 
     /// Bytes of ciphertext that wait for the socket.
