@@ -1,5 +1,6 @@
 package import Networking
 package import Security
+import Synchronization
 
 /// Plays APNs on this machine: judges pushes as Apple does, misbehaves as told, and remembers everything.
 package final class Simulator: Sendable {
@@ -7,6 +8,8 @@ package final class Simulator: Sendable {
     package var productionAddress: SocketAddress { production.address }
     /// Where pushes for the sandbox are taken, with the real port.
     package var sandboxAddress: SocketAddress { sandbox.address }
+    /// Where the control listener is; nil without one.
+    package var controlAddress: SocketAddress? { control.withLock { $0?.address } }
     /// What a sender must trust.
     package let certificateAuthority: CertificateAuthority
 
@@ -14,6 +17,8 @@ package final class Simulator: Sendable {
     private let loops: [EventLoop]
     private let production: PushPort
     private let sandbox: PushPort
+    /// It serves this simulator, and is let go by `stop`.
+    private let control = Mutex<ControlListener?>(nil)
 
     /// Binds the listeners and serves until `stop`.
     package static func start(_ configuration: SimulatorConfiguration = SimulatorConfiguration()) async throws -> Simulator {
@@ -25,11 +30,16 @@ package final class Simulator: Sendable {
         for key in configuration.keys { core.keys.register(key) }
         let loops = try (0..<max(configuration.eventLoopCount, 1)).map { try EventLoop.start(name: "simulator-\($0)") }
         do {
-            return Simulator(
+            let simulator = Simulator(
                 core: core, certificateAuthority: authority, loops: loops,
                 production: try await PushPort.open(
                     configuration.productionAddress, environment: .production, loops: loops, core: core),
                 sandbox: try await PushPort.open(configuration.sandboxAddress, environment: .sandbox, loops: loops, core: core))
+            if let address = configuration.controlAddress {
+                let control = try await ControlListener.open(address, loop: loops[0], simulator: simulator)
+                simulator.control.withLock { $0 = control }
+            }
+            return simulator
         } catch {
             for loop in loops { loop.stop() }
             throw error
@@ -56,6 +66,12 @@ package final class Simulator: Sendable {
 
     /// Closes listeners and connections, and ends the threads. Those who wait are told that nothing comes.
     package func stop() async {
+        core.log.giveUpAll()
+        let control = control.withLock { control in
+            defer { control = nil }
+            return control
+        }
+        await control?.close()
         await production.close()
         await sandbox.close()
         for connection in core.openConnections { await connection.finish() }
@@ -108,8 +124,9 @@ extension Simulator {
     package var settings: SimulatorSettings { core.settings }
 
     /// Changes settings. Listeners open and close, and authenticated senders are told their new number of streams, before it returns.
-    package func changeSettings(_ change: (inout SimulatorSettings) -> Void) async throws {
-        let (old, new) = core.changeSettings(change)
+    /// Throws what `change` throws, and what binding a port again throws.
+    package func changeSettings(_ change: (inout SimulatorSettings) throws -> Void) async throws {
+        let (old, new) = try core.changeSettings(change)
         if old.listens != new.listens { try await listen(new.listens) }
         if old.concurrentStreams != new.concurrentStreams {
             for connection in core.openConnections { await connection.announce(concurrentStreams: new.concurrentStreams) }

@@ -4,8 +4,8 @@
 struct ConnectionBinding {
     private var teamID: String?
     private var firstKey: ProviderKey?
-    /// The texts of tokens that were let in, newest last. Only distinct ones count as changes.
-    private var tokens: [(text: String, verified: VerifiedToken)] = []
+    /// The tokens that were let in, newest last, with the generation of the key ring that verified them.
+    private var tokens: [(text: String, verified: VerifiedToken, generation: Int)] = []
     private var changedAt: Int64?
 
     /// Tokens remembered of one connection; older ones count as new when they come back.
@@ -14,29 +14,35 @@ struct ConnectionBinding {
     /// Whether a valid token was seen.
     var isAuthenticated: Bool { firstKey != nil }
 
-    /// The token when this connection has verified this very text before.
-    func known(_ text: String) -> VerifiedToken? { tokens.last { $0.text == text }?.verified }
+    /// The token when this connection has let this very text in, and the keys have not changed since.
+    func known(_ text: String, generation: Int) -> VerifiedToken? {
+        tokens.last { $0.text == text && $0.generation == generation }?.verified
+    }
 
     /// Lets a verified token in, or says what speaks against it.
     ///
     /// - Parameters:
+    ///   - generation: of the key ring, before it verified the token.
     ///   - now: milliseconds since 1970.
     ///   - interval: milliseconds in which one change of token is allowed.
-    mutating func admit(_ text: String, _ verified: VerifiedToken, now: Int64, interval: Int64) -> Reason? {
+    mutating func admit(_ text: String, _ verified: VerifiedToken, generation: Int, now: Int64, interval: Int64) -> Reason? {
         guard let first = firstKey else {
             firstKey = verified.key
             teamID = verified.key.teamID
-            tokens = [(text, verified)]
+            tokens = [(text, verified, generation)]
             return nil
         }
         guard verified.key.teamID == teamID else { return .invalidProviderToken }
         guard verified.key.keyID == first.keyID || first.relatedKeyIDs.contains(verified.key.keyID) else {
             return .unrelatedKeyIDInToken
         }
-        if known(text) != nil { return nil }
+        if let index = tokens.firstIndex(where: { $0.text == text }) {
+            tokens[index] = (text, verified, generation)
+            return nil
+        }
         if let changedAt, now - changedAt < interval { return .tooManyProviderTokenUpdates }
         changedAt = now
-        tokens.append((text, verified))
+        tokens.append((text, verified, generation))
         if tokens.count > ConnectionBinding.tokenLimit { tokens.removeFirst() }
         return nil
     }

@@ -48,14 +48,20 @@ struct Judge {
         _ push: PushRequest, binding: inout ConnectionBinding, settings: SimulatorSettings, now: Int64, verdict: inout Verdict
     ) -> Reason? {
         guard let text = push.authorization.flatMap(Judge.bearerToken) else { return .missingProviderToken }
-        guard let verified = binding.known(text) ?? keys.verify(text, acceptsDER: settings.acceptsDERSignatures) else {
+        let generation = keys.generation
+        guard
+            let verified = binding.known(text, generation: generation)
+                ?? keys.verify(text, acceptsDER: settings.acceptsDERSignatures)
+        else {
             return .invalidProviderToken
         }
         let age = now / 1000 - verified.issuedAt
         if age > settings.providerTokenLifetimeSeconds { return .expiredProviderToken }
         if age < -settings.clockToleranceSeconds { return .invalidProviderToken }
         guard verified.key.environments.contains(environment) else { return .badEnvironmentKeyInToken }
-        if let reason = binding.admit(text, verified, now: now, interval: settings.providerTokenUpdateSeconds * 1000) {
+        if let reason = binding.admit(
+            text, verified, generation: generation, now: now, interval: settings.providerTokenUpdateSeconds * 1000)
+        {
             return reason
         }
         verdict.providerToken = verified

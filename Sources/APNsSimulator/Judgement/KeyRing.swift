@@ -13,6 +13,10 @@ final class KeyRing: Sendable {
         var distinctTokenCounts: [String: Int] = [:]
     }
     private let state = Mutex(State())
+    private let changes = Atomic(0)
+
+    /// Grows whenever something verified earlier may not be any more.
+    var generation: Int { changes.load(ordering: .acquiring) }
 
     /// Adds a key or replaces the one with the same identifier; tokens verified with the old one are forgotten.
     func register(_ key: ProviderKey) {
@@ -20,11 +24,13 @@ final class KeyRing: Sendable {
             state.keys[key.keyID] = key
             state.verified = state.verified.filter { $0.value.key.keyID != key.keyID }
         }
+        changes.add(1, ordering: .releasing)
     }
 
     /// Takes a key away, as revoking it does; false when it was not there.
     func revoke(keyID: String) -> Bool {
-        state.withLock { state in
+        defer { changes.add(1, ordering: .releasing) }
+        return state.withLock { state in
             state.verified = state.verified.filter { $0.value.key.keyID != keyID }
             return state.keys.removeValue(forKey: keyID) != nil
         }
@@ -58,5 +64,6 @@ final class KeyRing: Sendable {
             state.verifiedCount = 0
             state.distinctTokenCounts = [:]
         }
+        changes.add(1, ordering: .releasing)
     }
 }

@@ -28,10 +28,12 @@ final class SimulatorCore: Sendable {
     var settings: SimulatorSettings { currentSettings.withLock { $0 } }
 
     /// Changes the settings, and answers them before and after.
-    func changeSettings(_ change: (inout SimulatorSettings) -> Void) -> (old: SimulatorSettings, new: SimulatorSettings) {
-        currentSettings.withLock { settings in
+    func changeSettings(
+        _ change: (inout SimulatorSettings) throws -> Void
+    ) rethrows -> (old: SimulatorSettings, new: SimulatorSettings) {
+        try currentSettings.withLock { settings in
             let old = settings
-            change(&settings)
+            try change(&settings)
             return (old, settings)
         }
     }

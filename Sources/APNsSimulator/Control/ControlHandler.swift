@@ -1,0 +1,128 @@
+import HTTP
+import JSON
+import Security
+
+/// Answers control requests: what may be asked of the simulator over HTTP.
+struct ControlHandler: HTTPHandler {
+    /// Requests or tokens shown when the request names no `limit`, and the most it may name.
+    static let defaultLimit = 100
+    static let largestLimit = 100_000
+    /// Longest `wait_ms`.
+    static let longestWaitMilliseconds = 600_000
+
+    let simulator: Simulator
+
+    func respond(to request: HTTPRequest) async -> HTTPResponse {
+        do {
+            return try await route(request)
+        } catch let error as ControlError {
+            return ControlHandler.failure(400, error.description)
+        } catch {
+            return ControlHandler.failure(500, "\(error)")
+        }
+    }
+
+    private func route(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let segments = request.pathSegments ?? []
+        switch (request.method, segments.first ?? "", segments.count) {
+        case ("GET", "", _): return addresses()
+        case ("GET", "requests", 1): return try await requests(RequestParameters(request))
+        case ("GET", "stats", 1): return StatisticsWriter.response(simulator.statistics)
+        case ("GET", "tokens", 1): return try tokens(RequestParameters(request))
+        case ("POST", "tokens", 1): return try declareTokens(request)
+        case ("POST", "keys", 1): return try registerKeys(request)
+        case ("DELETE", "keys", 2):
+            return simulator.revoke(keyID: segments[1]) ? HTTPResponse(status: 204) : ControlHandler.notFound
+        case ("GET", "rules", 1): return rules()
+        case ("POST", "rules", 1): return try addRules(request)
+        case ("DELETE", "rules", 1):
+            simulator.removeRules()
+            return HTTPResponse(status: 204)
+        case ("DELETE", "rules", 2):
+            let found = Int(segments[1]).map { simulator.removeRule($0) } ?? false
+            return found ? HTTPResponse(status: 204) : ControlHandler.notFound
+        case ("POST", "release", 1): return try await release(request)
+        case ("POST", "connections", 1): return try await applyToConnections(request)
+        case ("GET", "settings", 1): return ControlHandler.success { SettingsReader.write(simulator.settings, to: &$0) }
+        case ("PUT", "settings", 1): return try await changeSettings(request)
+        case ("POST", "reset", 1):
+            await simulator.reset()
+            return HTTPResponse(status: 204)
+        default: return ControlHandler.notFound
+        }
+    }
+
+    // MARK: Instructions
+
+    /// An object or an array of objects.
+    private func values(_ request: HTTPRequest) throws -> [JSONValue] {
+        let root = try ControlHandler.json(request)
+        return root.kind == .array ? root.elements : [root]
+    }
+
+    private func declareTokens(_ request: HTTPRequest) throws -> HTTPResponse {
+        let now = simulator.core.now(simulator.settings)
+        let declarations = try values(request).map { try TokenReader.declaration($0, now: now) }
+        simulator.declare(declarations)
+        return ControlHandler.success { writer in
+            writer.beginObject()
+            writer.member("declared", declarations.count)
+            writer.endObject()
+        }
+    }
+
+    private func registerKeys(_ request: HTTPRequest) throws -> HTTPResponse {
+        let keys = try values(request).map { try KeyReader.key($0) }
+        for key in keys { simulator.register(key) }
+        return ControlHandler.success(201) { writer in
+            writer.beginObject()
+            writer.member("registered", keys.count)
+            writer.endObject()
+        }
+    }
+
+    private func addRules(_ request: HTTPRequest) throws -> HTTPResponse {
+        let rules = try values(request).map { try RuleReader.rule($0) }
+        guard let numbers = simulator.add(rules) else { throw ControlError("there are too many rules") }
+        return ControlHandler.success(201) { writer in
+            writer.beginObject()
+            writer.key("ids")
+            writer.beginArray()
+            for number in numbers { writer.integer(number) }
+            writer.endArray()
+            writer.endObject()
+        }
+    }
+
+    private func release(_ request: HTTPRequest) async throws -> HTTPResponse {
+        var limit = Int.max
+        var token: [UInt8]?
+        if !request.body.isEmpty {
+            var object = try ControlObject(ControlHandler.json(request), name: "release")
+            limit = try object.integer("count", in: 0...Int64.max).map { Int($0) } ?? limit
+            token = try object.token("token")
+            try object.finish()
+        }
+        let count = await simulator.release(upTo: limit, token: token)
+        return ControlHandler.success { writer in
+            writer.beginObject()
+            writer.member("released", count)
+            writer.endObject()
+        }
+    }
+
+    private func applyToConnections(_ request: HTTPRequest) async throws -> HTTPResponse {
+        var object = try ControlObject(ControlHandler.json(request), name: "connections")
+        let environment = try object.choice("environment", PushEnvironment.self)
+        let effect = try RuleReader.effect(&object)
+        try object.finish()
+        await simulator.apply(effect, environment: environment)
+        return HTTPResponse(status: 204)
+    }
+
+    private func changeSettings(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let root = try ControlHandler.json(request)
+        try await simulator.changeSettings { try SettingsReader.apply(root, to: &$0) }
+        return ControlHandler.success { SettingsReader.write(simulator.settings, to: &$0) }
+    }
+}
