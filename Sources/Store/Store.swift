@@ -1,1 +1,74 @@
-// Replaced by the first file of Store.
+import Gateway
+package import PostgreSQL
+package import Security
+
+/// Everything that lasts, in PostgreSQL. One on each event loop, over that loop's connections.
+///
+/// It implements the ports of Gateway, each in a file of its own. SQL is written here and nowhere else.
+package struct Store: Sendable {
+    /// How often a transaction that lost against another one is repeated before the caller hears `.unavailable`.
+    static let conflictRetryLimit = 5
+
+    let pool: DatabasePool
+    let sealingKey: SealingKey
+
+    /// - Parameters:
+    ///   - pool: the connections of the caller's event loop.
+    ///   - sealingKey: made of the master key; seals signing keys and provider tokens.
+    package init(pool: DatabasePool, sealingKey: SealingKey) {
+        self.pool = pool
+        self.sealingKey = sealingKey
+    }
+
+    /// One statement, one round trip, one transaction.
+    @discardableResult
+    func query(_ statement: Statement, _ parameters: [Parameter] = []) async throws(StorageError) -> QueryResult {
+        try await run([StatementCall(statement, parameters)])[0]
+    }
+
+    /// Several statements in one round trip and one transaction; each sees what others committed before it began.
+    func run(_ calls: [StatementCall]) async throws(StorageError) -> [QueryResult] {
+        var failureCount = 0
+        while true {
+            do {
+                return try await pool.run(calls)
+            } catch {
+                failureCount += 1
+                guard error.isTransactionConflict, failureCount <= Self.conflictRetryLimit else { throw StorageError(error) }
+            }
+        }
+    }
+
+    /// `body` between BEGIN and COMMIT; repeated from its start when it lost against another transaction.
+    func transaction<Value>(_ body: (DatabaseConnection) async throws -> Value) async throws(StorageError) -> Value {
+        do {
+            return try await pool.transaction(retryLimit: Self.conflictRetryLimit, body)
+        } catch let error as StorageError {
+            throw error
+        } catch let error as DatabaseError {
+            throw StorageError(error)
+        } catch {
+            throw .unavailable
+        }
+    }
+}
+
+extension StorageError {
+    init(_ error: DatabaseError) {
+        switch error {
+        case .unavailable: self = .unavailable
+        case .server where error.isTransactionConflict: self = .unavailable
+        case .server(let sqlState, _, _): self = .refused(sqlState: sqlState)
+        }
+    }
+}
+
+/// Every fixed statement, for the test that lets PostgreSQL judge them.
+package enum StoreStatements {
+    package static let all =
+        AdministrationStatements.all + ClickStatements.all + CarvingStatements.all + ChunkClaimStatements.all
+        + ChunkRecordStatements.all + DeviceStatements.all + FanOutStatements.all + MaintenanceStatements.all
+        + PrincipalStatements.all + ProviderTokenStatements.all + RateLimitStatements.all + ReaderStatements.all
+        + SegmentStatements.all + StartStatements.all + StartTokenStatements.all + UpdateStatements.all
+        + UpdateTokenStatements.all + WorkerStatements.all
+}

@@ -1,0 +1,143 @@
+package import Gateway
+package import Observability
+import PostgreSQL
+import Security
+
+/// An API key that was just made: the only time its text is known.
+package struct NewKey: Sendable {
+    /// Names the key when it is revoked.
+    package let id: UUID
+    /// What the caller sends; not stored anywhere.
+    package let key: Secret<String>
+}
+
+/// An API key as it is stored.
+package struct StoredKey: Hashable, Sendable {
+    package let id: UUID
+    /// The `app_id` in routes.
+    package let applicationID: UUID
+    package let kind: KeyKind
+    package let createdAt: UnixMilliseconds
+    package let isRevoked: Bool
+}
+
+/// What became of a new app.
+package enum ApplicationCreation: Sendable {
+    case created(Application)
+    /// The text is no private key in PEM on P-256, as Apple's .p8 files are; nothing is stored.
+    case unusableKey
+}
+
+/// What an operator does from a shell.
+extension Store {
+    /// Longest the schema may take, in a database where others work.
+    static let schemaDeadline: Duration = .seconds(60)
+
+    /// Brings the database to this version's schema; does nothing when it is there.
+    package func applySchema() async throws(StorageError) {
+        let sql = String(decoding: PackageResources.schema_sql, as: UTF8.self)
+        do {
+            try await pool.withConnection { connection in
+                _ = try await connection.execute(sql, deadline: Self.schemaDeadline)
+            }
+        } catch let error as DatabaseError {
+            throw StorageError(error)
+        } catch {
+            throw .unavailable
+        }
+    }
+
+    /// Adds an app with its signing key, which is sealed. A key that is known already (of the same team) is replaced.
+    package func createApplication(
+        name: String, bundleID: String, key: ProviderKey, pem: [UInt8], environment: PushEnvironment
+    ) async throws(StorageError) -> ApplicationCreation {
+        guard (try? ES256PrivateKey(pem: pem)) != nil else { return .unusableKey }
+        let sealed = sealingKey.seal(pem, context: key.signingKeyContext)
+        let created = try await run([
+            StatementCall(
+                AdministrationStatements.putSigningKey, [.text(key.teamID), .text(key.keyID), .bytes(sealed)]),
+            StatementCall(
+                AdministrationStatements.createApplication,
+                [.text(name), .text(bundleID), .text(key.teamID), .text(key.keyID), .int16(environment.rawValue)]),
+        ])[1]
+        return .created(created.application(row: 0, firstColumn: 0))
+    }
+
+    /// All apps, oldest first.
+    package func applications() async throws(StorageError) -> [Application] {
+        let found = try await query(AdministrationStatements.applications)
+        return (0..<found.rowCount).map { found.application(row: $0, firstColumn: 0) }
+    }
+
+    /// The app of an `app_id`; nil when there is none.
+    package func application(_ publicID: UUID) async throws(StorageError) -> Application? {
+        let found = try await query(AdministrationStatements.application, [.uuid(publicID)])
+        return found.rowCount == 1 ? found.application(row: 0, firstColumn: 0) : nil
+    }
+
+    /// Makes an API key, `op_<kind>_` and 32 random bytes; only its SHA-256 is stored.
+    package func createKey(kind: KeyKind, application: ApplicationID) async throws(StorageError) -> NewKey {
+        let text = "op_\(kind.name)_\(Base64.encodeURL(RandomBytes.generate(count: 32)))"
+        let digest = SHA256.digest(Array(text.utf8))
+        let created = try await query(
+            AdministrationStatements.createKey, [.application(application), .int16(kind.rawValue), .bytes(digest)])
+        return NewKey(id: created.uuid(column: 0), key: Secret(text))
+    }
+
+    /// All keys, revoked ones included, oldest first.
+    package func keys() async throws(StorageError) -> [StoredKey] {
+        let found = try await query(AdministrationStatements.keys)
+        return (0..<found.rowCount).compactMap { row in
+            guard let kind = KeyKind(rawValue: found.int16(row: row, column: 2)) else { return nil }
+            return StoredKey(
+                id: found.uuid(row: row, column: 0), applicationID: found.uuid(row: row, column: 1), kind: kind,
+                createdAt: found.milliseconds(row: row, column: 3), isRevoked: found.bool(row: row, column: 4))
+        }
+    }
+
+    /// Puts a key out of force, at once for all daemons; false when there is none of that identifier.
+    package func revokeKey(_ id: UUID) async throws(StorageError) -> Bool {
+        try await query(AdministrationStatements.revokeKey, [.uuid(id)]).affectedRowCount == 1
+    }
+}
+
+enum AdministrationStatements {
+    static let all = [putSigningKey, createApplication, applications, application, createKey, keys, revokeKey]
+
+    static let putSigningKey = Statement(
+        name: "signing_key_put",
+        text: """
+            insert into signing_key (team_id, key_id, sealed_pem)
+            values ($1, $2, $3)
+            on conflict (team_id, key_id) do update set sealed_pem = excluded.sealed_pem, stored_at = now()
+            """)
+
+    static let createApplication = Statement(
+        name: "app_create",
+        text: """
+            insert into app (name, bundle_id, team_id, key_id, default_environment)
+            values ($1, $2, $3, $4, $5)
+            returning \(Application.columns)
+            """)
+
+    static let applications = Statement(name: "app_list", text: "select \(Application.columns) from app order by app_id")
+
+    static let application = Statement(
+        name: "app_find", text: "select \(Application.columns) from app where public_id = $1")
+
+    static let createKey = Statement(
+        name: "api_key_create",
+        text: "insert into api_key (app_id, kind, digest) values ($1, $2, $3) returning public_id")
+
+    static let keys = Statement(
+        name: "api_key_list",
+        text: """
+            select api_key.public_id, app.public_id, api_key.kind, api_key.created_at, api_key.revoked_at is not null
+            from api_key join app using (app_id)
+            order by api_key.created_at, api_key.public_id
+            """)
+
+    static let revokeKey = Statement(
+        name: "api_key_revoke",
+        text: "update api_key set revoked_at = coalesce(revoked_at, now()) where public_id = $1")
+}

@@ -1,0 +1,75 @@
+import Gateway
+import JSON
+
+/// How a push is kept in `notification.content`: a JSON text in which every literal of the request stands as it came.
+extension PushContent {
+    /// The request's own depth limit, and the two levels this text adds.
+    private static let storedDepthLimit = 66
+
+    var stored: [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("attributes_type", attributesType)
+        if let attributes {
+            writer.key("attributes")
+            writer.raw(attributes)
+        }
+        writer.key("content_state")
+        writer.raw(contentState)
+        writer.key("alerts")
+        writer.beginArray()
+        for alert in alerts {
+            writer.beginObject()
+            writer.member("language", alert.language)
+            writer.member("title", alert.title)
+            writer.member("body", alert.body)
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.member("sound", sound)
+        writer.member("stale_date", staleDate)
+        writer.member("dismissal_date", dismissalDate)
+        if let relevanceScore {
+            writer.key("relevance_score")
+            writer.raw(relevanceScore)
+        }
+        writer.member("priority", priority)
+        writer.endObject()
+        return writer.bytes
+    }
+
+    /// Nil for what this version does not understand.
+    init?(stored: [UInt8], event: ActivityEvent) {
+        guard let root = try? JSONDocument(parsing: stored, depthLimit: Self.storedDepthLimit).root,
+            let contentState = root["content_state"], let priority = root["priority"]?.integer
+        else { return nil }
+        let alerts = (root["alerts"]?.elements ?? []).map { alert in
+            LocalizedAlert(
+                language: alert["language"]?.string ?? "", title: alert["title"]?.string ?? "", body: alert["body"]?.string)
+        }
+        self.init(
+            event: event, attributesType: root["attributes_type"]?.string,
+            attributes: root["attributes"].map { Array($0.rawBytes) }, contentState: Array(contentState.rawBytes),
+            alerts: alerts, sound: root["sound"]?.string, staleDate: root["stale_date"]?.integer,
+            dismissalDate: root["dismissal_date"]?.integer, relevanceScore: root["relevance_score"].map { Array($0.rawBytes) },
+            priority: Int(priority))
+    }
+}
+
+/// How long APNs keeps a push for a phone that is away, and how long it is retried, in seconds.
+enum PushLifetime {
+    /// A start: an hour later its moment has passed.
+    static let start: Int64 = 3_600
+    /// An update: no activity takes one for longer than its window.
+    static let update = ActivityWindow.updateSeconds
+    /// An end: the system removes an ended activity itself after this long.
+    static let end = ActivityWindow.endSeconds - ActivityWindow.updateSeconds
+
+    static func seconds(of event: ActivityEvent) -> Int64 {
+        switch event {
+        case .start: start
+        case .update: update
+        case .end: end
+        }
+    }
+}

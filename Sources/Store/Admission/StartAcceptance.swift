@@ -1,0 +1,84 @@
+import Gateway
+import PostgreSQL
+
+extension Store {
+    /// Devices of one chunk of a frozen list.
+    static let listChunkDeviceCount = 1_000
+
+    func acceptStart(_ start: StartCommand, application: Application) async throws(StorageError) -> StartAcceptance {
+        try await transaction { connection in
+            let found = try await self.find(start, application: application.id, on: connection)
+            if let earlier = found.earlier { return earlier }
+            switch try await self.resolve(start.audience, type: found.type, application: application.id, on: connection) {
+            case .unknownSegments(let names): return .unknownSegments(names)
+            case .devices(let devices):
+                guard let type = found.type, !devices.isEmpty else { return .nobody }
+                return try await self.store(
+                    start, type: type, devices: devices, audience: nil, application: application.id, on: connection)
+            case .conditions(let audience):
+                guard let type = found.type,
+                    try await self.reachesAnybody(
+                        audience, type: type, application: application.id, momentMicroseconds: found.momentMicroseconds,
+                        on: connection)
+                else { return .nobody }
+                return try await self.store(
+                    start, type: type, devices: nil, audience: audience, application: application.id, on: connection)
+            }
+        }
+    }
+
+    private struct Findings {
+        let type: Int32?
+        let momentMicroseconds: Int64
+        let earlier: StartAcceptance?
+    }
+
+    /// Locks the activity's name, so that everything after it sees what earlier requests of that name committed.
+    private func find(
+        _ start: StartCommand, application: ApplicationID, on connection: DatabaseConnection
+    ) async throws -> Findings {
+        var calls = [
+            StatementCall(UpdateStatements.lock, [.application(application), .text(start.activityID)]),
+            StatementCall(StartStatements.type, [.application(application), .text(start.activityType)]),
+        ]
+        if let key = start.idempotency {
+            calls.append(StatementCall(StartStatements.replay, [.application(application), .uuid(key.key)]))
+        }
+        let results = try await connection.run(calls)
+        let earlier = start.idempotency.flatMap { Self.replay(results[2], of: $0) }
+        return Findings(
+            type: results[1].optionalInt32(column: 0), momentMicroseconds: results[1].timestampMicroseconds(row: 0, column: 1),
+            earlier: earlier)
+    }
+
+    static func replay(_ result: QueryResult, of key: IdempotencyKey) -> StartAcceptance? {
+        guard result.rowCount == 1 else { return nil }
+        return .replayed(publicID: result.uuid(column: 0), sameBody: result.bytes(row: 0, column: 1) == key.bodyDigest)
+    }
+
+    private func store(
+        _ start: StartCommand, type: Int32, devices: [Int64]?, audience: FrozenAudience?, application: ApplicationID,
+        on connection: DatabaseConnection
+    ) async throws -> StartAcceptance {
+        let frozen = audience.flatMap { $0.isEverybody ? nil : String(decoding: $0.json, as: UTF8.self) }
+        let stored = try await connection.query(
+            StartStatements.accept,
+            [
+                .application(application), start.idempotency.map { .uuid($0.key) } ?? .null,
+                start.idempotency.map { .bytes($0.bodyDigest) } ?? .null, .text(start.activityID), .int32(type),
+                .text(start.name), .bytes(start.content.stored), .int64(PushLifetime.seconds(of: .start)),
+                .bool(start.content.alerts.count > 1), Parameter(frozen), devices.map(Parameter.int64Array) ?? .null,
+                .int32(Int32(Self.listChunkDeviceCount)),
+            ])
+        if stored.rowCount == 1 {
+            return .accepted(
+                AcceptedNotification(
+                    id: NotificationID(rawValue: stored.int64(row: 0, column: 0)), publicID: stored.uuid(column: 1)))
+        }
+        // The key was used meanwhile, by a start of another activity; its commit is what this statement waited for.
+        guard let key = start.idempotency else { throw StorageError.unavailable }
+        let winner = try await connection.query(StartStatements.replay, [.application(application), .uuid(key.key)])
+        guard let replayed = Self.replay(winner, of: key) else { throw StorageError.unavailable }
+        return replayed
+    }
+}

@@ -1,0 +1,89 @@
+import Gateway
+import PostgreSQL
+
+enum StartStatements {
+    static let all = [replay, type, devicesByAlias, devicesBySubscription, accept]
+
+    static let keyLifetime = "interval '\(AdmissionLimits.idempotencyDays) days'"
+
+    /// The first use of a key: app, key.
+    static let replay = Statement(
+        name: "start_replay",
+        text: """
+            select notification.public_id, idempotency.body_digest
+            from idempotency join notification using (notification_id)
+            where idempotency.app_id = $1 and idempotency.key = $2 and idempotency.created_at > now() - \(keyLifetime)
+            """)
+
+    /// The number of a type, and the moment: app, name. One row, whether the type is known or not.
+    static let type = Statement(
+        name: "start_type",
+        text: """
+            select (select type_id from activity_type where app_id = $1 and name = $2), now()
+            """)
+
+    /// App, type, labels, identifiers.
+    static let devicesByAlias = Statement(
+        name: "start_devices_by_alias",
+        text: """
+            select distinct token.device_id
+            from unnest($3::text[], $4::text[]) as wanted (label, identifier)
+                join device_alias as alias on alias.app_id = $1 and alias.label = wanted.label
+                    and alias.identifier = wanted.identifier
+                join start_token as token on token.app_id = $1 and token.type_id = $2 and token.device_id = alias.device_id
+            order by token.device_id
+            """)
+
+    /// App, type, subscription ids.
+    static let devicesBySubscription = Statement(
+        name: "start_devices_by_subscription",
+        text: """
+            select distinct token.device_id
+            from unnest($3::uuid[]) as wanted (public_id)
+                join device on device.app_id = $1 and device.public_id = wanted.public_id
+                join start_token as token on token.app_id = $1 and token.type_id = $2 and token.device_id = device.device_id
+            order by token.device_id
+            """)
+
+    /// Key, activity, notification and fan-out in one: app, key, digest, activity id, type, name, content, seconds to live,
+    /// whether languages differ, conditions, devices, devices of a chunk. No row when the key is taken.
+    static let accept = Statement(
+        name: "start_accept",
+        text: """
+            with fresh as materialized (select new_time_ordered_id() as notification_id),
+            used as (
+                insert into idempotency as kept (app_id, key, notification_id, body_digest)
+                select $1, $2::uuid, notification_id, $3 from fresh where $2::uuid is not null
+                on conflict (app_id, key) do update
+                    set notification_id = excluded.notification_id, body_digest = excluded.body_digest, created_at = now()
+                    where kept.created_at <= now() - \(keyLifetime)
+                returning 1),
+            begun as (
+                insert into activity as known (app_id, activity_id, type_id, last_timestamp)
+                select $1, $4, $5, unix_seconds(clock_timestamp())
+                from fresh where $2::uuid is null or exists (select from used)
+                on conflict (app_id, activity_id) where ended_at is null do update
+                    set type_id = excluded.type_id,
+                        last_timestamp = greatest(known.last_timestamp + 1, excluded.last_timestamp)
+                returning activity_number, last_timestamp),
+            stored as (
+                insert into notification
+                    (notification_id, app_id, activity_number, event, type_id, name, content, push_timestamp, expires_at)
+                select fresh.notification_id, $1, begun.activity_number, 0, $5, $6, $7, begun.last_timestamp,
+                    unix_seconds(clock_timestamp()) + $8
+                from fresh, begun
+                returning notification_id, public_id, activity_number),
+            queued as (
+                insert into fan_out
+                    (notification_id, app_id, activity_number, event, type_id, audience, has_languages, chunk_count, is_carved)
+                select notification_id, $1, activity_number, 0, $5, $10::text::json, $9,
+                    coalesce((cardinality($11::bigint[]) - 1) / $12::int + 1, 0), $11 is not null
+                from stored),
+            listed as (
+                insert into fan_out_chunk (notification_id, number, state, devices, targeted)
+                select notification_id, number, 0, part, cardinality(part)
+                from stored, generate_series(0, (cardinality($11) - 1) / $12) as number,
+                    lateral (select ($11)[number * $12 + 1:(number + 1) * $12] as part) as slice)
+            select notification_id, public_id, pg_notify('fan_out', '') from stored
+            """)
+}

@@ -1,0 +1,97 @@
+import Gateway
+import JSON
+import PostgreSQL
+
+/// Who a start goes to, as far as it can be said when the start is accepted.
+enum ResolvedAudience {
+    /// These devices, ascending, each once; all of them hold a start token of the type.
+    case devices([Int64])
+    /// Who matches, found page by page while the fan-out runs.
+    case conditions(FrozenAudience)
+    /// Segments that do not exist, in the order they were named.
+    case unknownSegments([String])
+}
+
+extension Store {
+    /// The segment that is everybody, unless one is stored under this name. Source: OneSignal's contract.
+    static let everybodySegment = "All"
+
+    func resolve(
+        _ audience: Audience, type: Int32?, application: ApplicationID, on connection: DatabaseConnection
+    ) async throws -> ResolvedAudience {
+        switch audience {
+        case .aliases(let aliases):
+            guard let type else { return .devices([]) }
+            let parameters: [Parameter] = [
+                .application(application), .int32(type), .textArray(aliases.map(\.label)),
+                .textArray(aliases.map(\.identifier)),
+            ]
+            return .devices(Self.devices(of: try await connection.query(StartStatements.devicesByAlias, parameters)))
+        case .subscriptions(let subscriptions):
+            guard let type else { return .devices([]) }
+            let parameters: [Parameter] = [
+                .application(application), .int32(type), .uuidArray(subscriptions.map(\.bytes)),
+            ]
+            return .devices(Self.devices(of: try await connection.query(StartStatements.devicesBySubscription, parameters)))
+        case .segments(let included, let excluded):
+            return try await resolveSegments(included, excluded, application: application, on: connection)
+        case .filters(let expression):
+            return .conditions(FrozenAudience(included: expression.branches, excluded: []))
+        }
+    }
+
+    private func resolveSegments(
+        _ included: [String], _ excluded: [String], application: ApplicationID, on connection: DatabaseConnection
+    ) async throws -> ResolvedAudience {
+        let stored = try await connection.query(
+            SegmentStatements.find, [.application(application), .textArray(included + excluded)])
+        var branches: [String: [[FilterCondition]]] = [Self.everybodySegment: FrozenAudience.everybody]
+        for row in 0..<stored.rowCount {
+            let definition = stored.bytes(row: row, column: 1)
+            // Parsed when it was stored; a version that understands less must not send to somebody else.
+            guard let list = try? JSONDocument(parsing: definition).root,
+                let expression = try? FilterParser.parse(list, field: "filters")
+            else { throw StorageError.refused(sqlState: SQLStates.unreadableValue) }
+            branches[stored.text(row: row, column: 0)] = expression.branches
+        }
+        let unknown = (included + excluded).filter { branches[$0] == nil }
+        guard unknown.isEmpty else { return .unknownSegments(unknown.uniqued()) }
+        return .conditions(
+            FrozenAudience(
+                included: included.flatMap { branches[$0] ?? [] }, excluded: excluded.flatMap { branches[$0] ?? [] }))
+    }
+
+    private static func devices(of result: QueryResult) -> [Int64] {
+        (0..<result.rowCount).map { result.int64(row: $0, column: 0) }
+    }
+
+    /// Whether anybody in the audience holds a start token of the type.
+    func reachesAnybody(
+        _ audience: FrozenAudience, type: Int32, application: ApplicationID, momentMicroseconds: Int64,
+        on connection: DatabaseConnection
+    ) async throws -> Bool {
+        let sql = AudienceSQL(audience)
+        let parameters = sql.parameters(
+            application: application, type: type, low: 0, high: .max, momentMicroseconds: momentMicroseconds)
+        let result = try await connection.queryUnprepared(
+            "select exists (select \(sql.source(withDevice: false)))", parameters, deadline: Self.reachTimeout)
+        return result.bool(row: 0, column: 0)
+    }
+
+    /// Longest the check may take that a start reaches anybody; a condition that matches nobody reads the whole app.
+    static let reachTimeout: Duration = .seconds(6)
+}
+
+extension Sequence where Element: Hashable {
+    /// Each element once, in the order of its first appearance.
+    func uniqued() -> [Element] {
+        var seen: Set<Element> = []
+        return filter { seen.insert($0).inserted }
+    }
+}
+
+/// SQLSTATEs the store reports itself.
+enum SQLStates {
+    /// `data_corrupted`: a value this version stored or an older one did cannot be read back.
+    static let unreadableValue = "XX001"
+}

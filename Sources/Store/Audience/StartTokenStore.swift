@@ -1,0 +1,113 @@
+import Gateway
+import PostgreSQL
+
+extension Store {
+    func store(
+        startToken token: [UInt8], activityType: String, pushToken: [UInt8], application: ApplicationID
+    ) async throws(StorageError) -> Bool {
+        let key: [Parameter] = [.application(application), .bytes(pushToken), .text(activityType)]
+        let found = try await query(StartTokenStatements.find, key)
+        guard found.rowCount == 1 else { return false }
+        if !found.isNull(row: 0, column: 1), found.bytes(row: 0, column: 1) == token { return true }
+        try await query(StartTokenStatements.addType, [.application(application), .text(activityType)])
+        return try await transaction { connection in
+            let device = try await connection.run([
+                StatementCall(StartTokenStatements.lockToken, [.application(application), .bytes(token)]),
+                StatementCall(StartTokenStatements.device, key),
+            ])[1]
+            guard device.rowCount == 1 else { return false }
+            let row: [Parameter] = [
+                .application(application), .int32(device.int32(row: 0, column: 2)), .int64(device.int64(row: 0, column: 0)),
+                .bytes(token),
+            ]
+            _ = try await connection.run([
+                StatementCall(StartTokenStatements.lockRows, row),
+                StatementCall(StartTokenStatements.put, row + [.int16(device.int16(row: 0, column: 1))]),
+            ])
+            return true
+        }
+    }
+
+    func remove(
+        startTokenOf activityType: String, pushToken: [UInt8], application: ApplicationID
+    ) async throws(StorageError) -> Bool {
+        let removed = try await query(
+            StartTokenStatements.remove, [.application(application), .bytes(pushToken), .text(activityType)])
+        return removed.affectedRowCount > 0
+    }
+}
+
+enum StartTokenStatements {
+    static let all = [find, addType, lockToken, device, lockRows, put, remove]
+
+    /// The device of a push token and its start token of a type, null when it has none: app, push token, type's name.
+    static let find = Statement(
+        name: "start_token_find",
+        text: """
+            select device.device_id,
+                (select token.token
+                from activity_type as type join start_token as token on token.app_id = type.app_id
+                    and token.type_id = type.type_id and token.device_id = device.device_id
+                where type.app_id = device.app_id and type.name = $3)
+            from device
+            where device.app_id = $1 and device.push_token = $2
+            """)
+
+    static let addType = Statement(
+        name: "start_token_add_type",
+        text: """
+            insert into activity_type (app_id, name)
+            select $1, $2 where not exists (select from activity_type where app_id = $1 and name = $2)
+            on conflict do nothing
+            """)
+
+    /// Alone with this token until the transaction ends: who registers it first gets it first.
+    static let lockToken = Statement(
+        name: "token_lock", text: "select pg_advisory_xact_lock(hashtextextended(encode($2::bytea, 'hex'), $1::int))")
+
+    /// The device's number, environment and the type's number; the device's row cannot change until the transaction ends.
+    static let device = Statement(
+        name: "start_token_device",
+        text: """
+            select device.device_id, device.environment, type.type_id
+            from device join activity_type as type on type.app_id = device.app_id and type.name = $3
+            where device.app_id = $1 and device.push_token = $2
+            for share of device
+            """)
+
+    /// The device's row and that of whoever has the token now, locked in their order: app, type, device, token.
+    static let lockRows = Statement(
+        name: "start_token_lock_rows",
+        text: """
+            select 1
+            from start_token
+            where app_id = $1 and type_id = $2 and (device_id = $3 or token = $4)
+            order by device_id
+            for update
+            """)
+
+    // A data-modifying WITH nobody reads runs last; counting it makes the removal come first.
+    /// Takes the token over and stores it: app, type, device, token, environment.
+    static let put = Statement(
+        name: "start_token_put",
+        text: """
+            with taken as (
+                delete from start_token
+                where app_id = $1 and type_id = $2 and token = $4 and device_id <> $3
+                returning 1)
+            insert into start_token as stored (app_id, type_id, device_id, token, environment, registered_at)
+            select $1, $2, $3, $4, $5, clock_timestamp() from (select count(*) from taken) as counted
+            on conflict (app_id, type_id, device_id) do update
+                set token = excluded.token, environment = excluded.environment, registered_at = excluded.registered_at
+                where stored.token <> excluded.token
+            """)
+
+    static let remove = Statement(
+        name: "start_token_remove",
+        text: """
+            delete from start_token as token
+            using device, activity_type as type
+            where device.app_id = $1 and device.push_token = $2 and type.app_id = $1 and type.name = $3
+                and token.app_id = $1 and token.type_id = type.type_id and token.device_id = device.device_id
+            """)
+}

@@ -1,0 +1,126 @@
+import Gateway
+import PostgreSQL
+
+extension Store {
+    /// How far in the future the start of an activity may lie before it is taken for this, in seconds: clocks of phones differ.
+    static let startedAtToleranceSeconds: Int64 = 300
+
+    func store(_ registration: UpdateTokenRegistration, application: ApplicationID) async throws(StorageError)
+        -> UpdateTokenResult
+    {
+        let found = try await query(UpdateTokenStatements.find, registration.key(application))
+        guard found.rowCount == 1 else { return .unknownDevice }
+        let known = KnownActivity(found)
+        if let held = known.held, known.isCovered(by: registration) {
+            let catchUp = try await catchUp(known, registration, application: application)
+            return .stored(ActivityWindow(startedAt: held.startedAt), catchUp: catchUp)
+        }
+        if let type = registration.activityType {
+            try await query(StartTokenStatements.addType, [.application(application), .text(type)])
+        }
+        return try await transaction { connection in
+            try await self.write(registration, application: application, on: connection)
+        }
+    }
+
+    private func write(
+        _ registration: UpdateTokenRegistration, application: ApplicationID, on connection: DatabaseConnection
+    ) async throws -> UpdateTokenResult {
+        let found = try await connection.run([
+            StatementCall(UpdateTokenStatements.lock, [.application(application), .text(registration.activityID)]),
+            StatementCall(StartTokenStatements.lockToken, [.application(application), .bytes(registration.token)]),
+            StatementCall(UpdateTokenStatements.lockDevice, [.application(application), .bytes(registration.pushToken)]),
+            StatementCall(
+                UpdateTokenStatements.addActivity,
+                [.application(application), .text(registration.activityID), Parameter(registration.activityType)]),
+            StatementCall(UpdateTokenStatements.find, registration.key(application)),
+        ])[4]
+        guard found.rowCount == 1 else { return .unknownDevice }
+        let known = KnownActivity(found)
+        guard let activity = known.number else { throw StorageError.unavailable }
+        let row: [Parameter] = [
+            .application(application), .int64(activity), .int64(known.device), .bytes(registration.token),
+        ]
+        var calls = [
+            StatementCall(UpdateTokenStatements.lockRows, row),
+            StatementCall(
+                UpdateTokenStatements.put,
+                row + [
+                    .int16(known.environment), Parameter(registration.startedAt), .int64(Self.startedAtToleranceSeconds),
+                ]),
+        ]
+        if known.type == nil, let type = registration.activityType {
+            calls.append(
+                StatementCall(
+                    UpdateTokenStatements.setType, [.application(application), .int64(activity), .text(type)]))
+        }
+        let stored = try await connection.run(calls)[1]
+        let startedAt = stored.rowCount == 1 ? stored.int64(row: 0, column: 0) : known.held?.startedAt ?? 0
+        var catchUp = false
+        if let latest = known.latest {
+            let joined = try await connection.query(
+                UpdateTokenStatements.joinLate, [.int64(latest), .int64(known.device), .int64(startedAt)])
+            catchUp = joined.rowCount == 1
+        }
+        return .stored(ActivityWindow(startedAt: startedAt), catchUp: catchUp)
+    }
+
+    /// For a token that is known already: what reached, or will reach, the device is not sent again.
+    private func catchUp(
+        _ known: KnownActivity, _ registration: UpdateTokenRegistration, application: ApplicationID
+    ) async throws(StorageError) -> Bool {
+        guard let latest = known.latest, let held = known.held, !held.isEnded else { return false }
+        let results = try await run([
+            StatementCall(UpdateTokenStatements.lock, [.application(application), .text(registration.activityID)]),
+            StatementCall(
+                UpdateTokenStatements.rejoinLate,
+                [.int64(latest), .int64(known.device), .int64(held.startedAt)]),
+        ])
+        return results[1].rowCount == 1
+    }
+}
+
+/// The newest activity of a name and what a device has of it.
+private struct KnownActivity {
+    struct Held {
+        let token: [UInt8]
+        let startedAt: Int64
+        let isEnded: Bool
+    }
+    let device: Int64
+    let environment: Int16
+    let number: Int64?
+    let type: String?
+    let latest: Int64?
+    let held: Held?
+    /// Whether the name now belongs to a new life of the activity.
+    let isOver: Bool
+
+    init(_ row: QueryResult) {
+        device = row.int64(row: 0, column: 0)
+        environment = row.int16(row: 0, column: 1)
+        number = row.optionalInt64(column: 2)
+        type = row.optionalText(column: 3)
+        latest = row.optionalInt64(column: 4)
+        held =
+            row.isNull(row: 0, column: 5)
+            ? nil
+            : Held(
+                token: row.bytes(row: 0, column: 5), startedAt: row.int64(row: 0, column: 6),
+                isEnded: row.bool(row: 0, column: 7))
+        isOver = !row.isNull(row: 0, column: 8) && row.bool(row: 0, column: 8)
+    }
+
+    /// Whether storing the registration would change nothing.
+    func isCovered(by registration: UpdateTokenRegistration) -> Bool {
+        guard let held, !isOver, held.token == registration.token else { return false }
+        if type == nil, registration.activityType != nil { return false }
+        return registration.startedAt == nil || registration.startedAt == held.startedAt
+    }
+}
+
+extension UpdateTokenRegistration {
+    fileprivate func key(_ application: ApplicationID) -> [Parameter] {
+        [.application(application), .bytes(pushToken), .text(activityID)]
+    }
+}

@@ -1,0 +1,198 @@
+import Gateway
+import PostgreSQL
+
+extension Store {
+    /// Start tokens one carving of a condition looks at, matching or not: bounds how long it holds the fan-out's row (some 5
+    /// microseconds a device; facts measured up to 0.6 s without a bound on one million).
+    static let windowTokenCount = 20_000
+
+    /// Claims the next page of everybody: reads the tokens, moves the watermark and stores the chunk in one statement.
+    func carve(_ notification: NotificationID, event: ActivityEvent, worker: WorkerID, deviceCount: Int)
+        async throws(StorageError) -> Chunk?
+    {
+        let parameters: [Parameter] = [.notification(notification), .worker(worker), .int32(Int32(deviceCount))]
+        let call =
+            event == .start
+            ? StatementCall(CarvingStatements.startPage, parameters)
+            : StatementCall(CarvingStatements.updatePage, parameters + [.int64(event.windowSeconds)])
+        let page = try await run([StatementCall(ChunkClaimStatements.durable), call])[1]
+        // No row: another worker read the last page meanwhile, or the fan-out was superseded.
+        guard page.rowCount > 0 else { return nil }
+        guard !page.isNull(row: 0, column: 3) else {
+            try await finish([notification])
+            return nil
+        }
+        var chunk = Chunk(
+            id: ChunkID(notification: notification, number: page.int32(row: 0, column: 1), epoch: 1),
+            application: ApplicationID(rawValue: page.int32(row: 0, column: 0)), isRetry: false)
+        chunk.read(page, firstColumn: 3, hasLanguages: page.bool(row: 0, column: 2))
+        return chunk
+    }
+
+    /// Claims the next devices that match the frozen conditions, within one window of tokens; nil when none of them does.
+    func carveMatching(_ notification: NotificationID, worker: WorkerID, deviceCount: Int) async throws(StorageError) -> Chunk? {
+        let (chunk, isCarved): (Chunk?, Bool) = try await transaction { connection in
+            let locked = try await connection.run([
+                StatementCall(ChunkClaimStatements.durable),
+                StatementCall(
+                    CarvingStatements.lock, [.notification(notification), .int32(Int32(Self.windowTokenCount))]),
+            ])[1]
+            guard locked.rowCount == 1 else { return (nil, false) }
+            guard let audience = FrozenAudience(json: locked.bytes(row: 0, column: 5)) else {
+                throw StorageError.refused(sqlState: SQLStates.unreadableValue)
+            }
+            let application = ApplicationID(rawValue: locked.int32(row: 0, column: 0))
+            let low = locked.int64(row: 0, column: 2)
+            let windowEnd = locked.optionalInt64(column: 7)
+            let hasLanguages = locked.bool(row: 0, column: 4)
+            let sql = AudienceSQL(audience)
+            let page = try await connection.queryUnprepared(
+                """
+                select token.device_id, token.token, token.environment, \(hasLanguages ? "device.language" : "null::text")
+                \(sql.source(withDevice: hasLanguages))
+                order by token.device_id
+                limit \(AudienceSQL.Position.next)
+                """,
+                sql.parameters(
+                    application: application, type: locked.int32(row: 0, column: 1), low: low, high: windowEnd ?? .max,
+                    momentMicroseconds: locked.timestampMicroseconds(row: 0, column: 6)) + [.int32(Int32(deviceCount))])
+            var chunk = Chunk(
+                id: ChunkID(notification: notification, number: locked.int32(row: 0, column: 3), epoch: 1),
+                application: application, isRetry: false)
+            chunk.read(page, firstColumn: 0, hasLanguages: hasLanguages)
+            let isFull = chunk.devices.count == deviceCount
+            let watermark = isFull ? chunk.devices.last ?? low : windowEnd ?? .max
+            let isCarved = !isFull && windowEnd == nil
+            try await connection.query(
+                CarvingStatements.advance,
+                [
+                    .notification(notification), .int64(watermark), .bool(isCarved), .worker(worker),
+                    .int64Array(chunk.devices), .int64(low),
+                ])
+            return (chunk.devices.isEmpty ? nil : chunk, isCarved)
+        }
+        if isCarved, chunk == nil { try await finish([notification]) }
+        return chunk
+    }
+}
+
+extension Chunk {
+    /// Appends rows of device, token, environment, language.
+    mutating func read(_ rows: QueryResult, firstColumn: Int, hasLanguages: Bool) {
+        let count = rows.rowCount
+        guard count > 0 else { return }
+        devices.reserveCapacity(count)
+        environments.reserveCapacity(count)
+        tokens.reserve(count: count, tokenByteCount: rows.withBytes(row: 0, column: firstColumn + 1) { $0.count })
+        for row in 0..<count {
+            devices.append(rows.int64(row: row, column: firstColumn))
+            rows.withBytes(row: row, column: firstColumn + 1) { tokens.append($0) }
+            environments.append(rows.int16(row: row, column: firstColumn + 2))
+            if hasLanguages { languages.append(rows.optionalText(row: row, column: firstColumn + 3)) }
+        }
+    }
+}
+
+enum CarvingStatements {
+    static let all = [application, startPage, updatePage, lock, advance]
+
+    static let application = Statement(
+        name: "carving_application", text: "select app_id from fan_out where notification_id = $1")
+
+    /// A page of tokens becomes a claimed chunk: the part both kinds share. `page` reads the tokens behind the watermark.
+    private static func carve(name: String, page: String, passed: String = "") -> Statement {
+        Statement(
+            name: name,
+            text: """
+                with open as materialized (
+                    select notification_id, app_id, type_id, activity_number, watermark, chunk_count, has_languages
+                    from fan_out
+                    where notification_id = $1 and not is_carved
+                    for no key update),
+                page as materialized (
+                    select found.device_id, found.token, found.environment,
+                        case when open.has_languages then (
+                            select device.language from device
+                            where device.app_id = open.app_id and device.device_id = found.device_id) end as language
+                    from open, lateral (
+                        select token.device_id, token.token, token.environment
+                        \(page) and token.device_id > open.watermark
+                        order by token.device_id
+                        limit $3) as found),
+                edge as materialized (select max(device_id) as high, count(*)::int as total from page),
+                moved as (
+                    update fan_out
+                    set watermark = coalesce(edge.high, open.watermark), is_carved = edge.total < $3,
+                        chunk_count = open.chunk_count + case when edge.total > 0 then 1 else 0 end
+                    from open, edge
+                    where fan_out.notification_id = open.notification_id),
+                \(passed)carved as (
+                    insert into fan_out_chunk
+                        (notification_id, number, state, owner, epoch, low, high, claimed_at, targeted)
+                    select open.notification_id, open.chunk_count, 1, $2, 1, open.watermark, edge.high, now(), edge.total
+                    from open, edge
+                    where edge.total > 0)
+                select open.app_id, open.chunk_count, open.has_languages, page.device_id, page.token, page.environment,
+                    page.language
+                from open left join page on true
+                order by page.device_id
+                """)
+    }
+
+    /// Notification, worker, most devices.
+    static let startPage = carve(
+        name: "carving_start_page",
+        page: "from start_token as token where token.app_id = open.app_id and token.type_id = open.type_id")
+
+    // A device that registered while the fan-out ran is on the page with its token, and is no late joiner then: both were
+    // committed at once, so that this statement sees both or neither.
+    /// Notification, worker, most devices, window in seconds.
+    static let updatePage = carve(
+        name: "carving_update_page",
+        page: """
+            from update_token as token
+            where token.activity_number = open.activity_number and token.ended_at is null
+                and token.started_at > unix_seconds(now()) - $4
+            """,
+        passed: """
+            reached as (
+                delete from delivery_retry as retry
+                using page
+                where retry.notification_id = $1 and retry.device_id = page.device_id and not retry.is_targeted),
+
+            """)
+
+    /// The fan-out's row, locked, and the end of the window: notification, tokens of a window.
+    static let lock = Statement(
+        name: "carving_lock",
+        text: """
+            select app_id, type_id, watermark, chunk_count, has_languages, audience, created_at,
+                (select token.device_id
+                from start_token as token
+                where token.app_id = fan_out.app_id and token.type_id = fan_out.type_id
+                    and token.device_id > fan_out.watermark
+                order by token.device_id
+                offset $2::int - 1
+                limit 1)
+            from fan_out
+            where notification_id = $1 and not is_carved
+            for no key update
+            """)
+
+    /// Moves the watermark over a window and stores what matched: notification, watermark, whether that was all, worker,
+    /// devices, watermark before.
+    static let advance = Statement(
+        name: "carving_advance",
+        text: """
+            with moved as (
+                update fan_out
+                set watermark = $2, is_carved = $3, chunk_count = chunk_count + least(cardinality($5::bigint[]), 1)
+                where notification_id = $1
+                returning notification_id, chunk_count)
+            insert into fan_out_chunk
+                (notification_id, number, state, owner, epoch, low, high, devices, claimed_at, targeted)
+            select notification_id, chunk_count - 1, 1, $4, 1, $6, $2, $5, now(), cardinality($5)
+            from moved
+            where cardinality($5) > 0
+            """)
+}

@@ -1,0 +1,289 @@
+import Gateway
+import PostgreSQL
+
+enum ChunkClaimStatements {
+    static let all = [
+        durable, next, nextRetry, claimRetry, claimReady, takeOver, recordUnknown, startTokens, startPage, updateTokens,
+        updatePage, settle, lockOwned, giveBack,
+    ]
+
+    /// A claim must survive a crash of the server, or its devices would silently be started again.
+    static let durable = Statement(
+        name: "chunk_durable",
+        text: """
+            select set_config(
+                'synchronous_commit', replace(current_setting('synchronous_commit'), 'off', 'on'), true)
+            """)
+
+    /// Whether a retry may be claimed: a late joiner waits until the fan-out has passed it, for the fan-out may still reach it.
+    private static let isReachable = "(retry.is_targeted or fan_out.is_carved or fan_out.watermark >= retry.device_id)"
+
+    /// What there is to do first, from the kinds of `Work` in their order: apps to pass over. Reads only; the claim itself
+    /// finds out whether somebody else was quicker.
+    static let next = Statement(
+        name: "chunk_next",
+        text: """
+            (select 0 as work, retry.notification_id, fan_out.event, retry.is_targeted as detail
+            from delivery_retry as retry join fan_out using (notification_id)
+            where retry.not_before <= clock_timestamp() and fan_out.app_id <> all($1::int[]) and not fan_out.is_superseded
+                and \(isReachable)
+            order by retry.not_before
+            limit 1)
+            union all
+            (select 1, fan_out.notification_id, fan_out.event, false
+            from fan_out
+            where fan_out.finished_at is null and fan_out.app_id <> all($1) and exists (
+                select from fan_out_chunk as chunk
+                where chunk.notification_id = fan_out.notification_id and chunk.state = 0)
+            order by fan_out.notification_id
+            limit 1)
+            union all
+            (select 2, fan_out.notification_id, fan_out.event, fan_out.event = 0 or fan_out.is_superseded
+            from fan_out
+            where fan_out.finished_at is null and fan_out.app_id <> all($1) and exists (
+                select from fan_out_chunk as chunk join worker on worker.worker_id = chunk.owner
+                where chunk.notification_id = fan_out.notification_id and chunk.state = 1
+                    and (worker.lost_at is not null or worker.lease_until < clock_timestamp()))
+            order by fan_out.notification_id
+            limit 1)
+            union all
+            (select 3, notification_id, event, audience is not null
+            from fan_out
+            where finished_at is null and not is_carved and app_id <> all($1)
+            order by chunk_count, notification_id
+            limit 1)
+            limit 1
+            """)
+
+    static let nextRetry = Statement(
+        name: "chunk_next_retry",
+        text: """
+            select greatest(ceil(extract(epoch from min(retry.not_before) - clock_timestamp()) * 1000), 0)::bigint
+            from delivery_retry as retry join fan_out using (notification_id)
+            where \(isReachable)
+            """)
+
+    /// What a claim returns of the chunk; `from` names where the row's values of before the claim are.
+    private static func claimed(from before: String) -> String {
+        """
+        chunk.number, chunk.epoch, chunk.is_retry, cardinality(\(before).devices), coalesce(\(before).claimed_at, now())
+        """
+    }
+
+    /// Makes a chunk of due retries: notification, whether they count as targeted, worker, most devices.
+    static let claimRetry = Statement(
+        name: "chunk_claim_retry",
+        text: """
+            with open as materialized (
+                select notification_id, is_carved, watermark, chunk_count
+                from fan_out
+                where notification_id = $1 and not is_superseded
+                for no key update),
+            due as materialized (
+                select retry.device_id, retry.attempt
+                from open as fan_out, delivery_retry as retry
+                where retry.notification_id = fan_out.notification_id and retry.is_targeted = $2
+                    and retry.not_before <= clock_timestamp() and \(isReachable)
+                order by retry.device_id
+                limit $4
+                for update of retry skip locked),
+            taken as (
+                delete from delivery_retry as retry
+                using due
+                where retry.notification_id = $1 and retry.device_id = due.device_id
+                returning due.device_id, due.attempt),
+            list as materialized (
+                select array_agg(device_id order by device_id) as devices, array_agg(attempt order by device_id) as attempts,
+                    count(*)::int as total, now() as claimed_at
+                from taken),
+            reopened as (
+                update fan_out
+                set chunk_count = fan_out.chunk_count + 1, finished_at = null
+                from list
+                where fan_out.notification_id = $1 and list.total > 0)
+            insert into fan_out_chunk as chunk
+                (notification_id, number, state, owner, epoch, devices, attempts, is_retry, claimed_at, targeted)
+            select open.notification_id, open.chunk_count, 1, $3, 1, list.devices, list.attempts, $2, list.claimed_at,
+                case when $2 then 0 else list.total end
+            from open, list
+            where list.total > 0
+            returning chunk.number, chunk.epoch, chunk.is_retry, cardinality(chunk.devices), chunk.claimed_at
+            """)
+
+    /// Notification, worker.
+    static let claimReady = Statement(
+        name: "chunk_claim_ready",
+        text: """
+            with picked as (
+                select notification_id, number, devices, claimed_at
+                from fan_out_chunk
+                where notification_id = $1 and state = 0
+                order by number
+                limit 1
+                for update skip locked)
+            update fan_out_chunk as chunk
+            set state = 1, owner = $2, epoch = chunk.epoch + 1, claimed_at = now()
+            from picked
+            where chunk.notification_id = picked.notification_id and chunk.number = picked.number
+            returning \(claimed(from: "picked"))
+            """)
+
+    private static let abandoned = """
+        select chunk.notification_id, chunk.number, chunk.devices, chunk.claimed_at, chunk.low, chunk.high, fan_out.app_id,
+            fan_out.type_id, fan_out.activity_number, fan_out.event
+        from fan_out_chunk as chunk join worker on worker.worker_id = chunk.owner
+            join fan_out on fan_out.notification_id = chunk.notification_id
+        where chunk.notification_id = $1 and chunk.state = 1 and worker.lost_at is not null
+        """
+
+    /// Notification, worker.
+    static let takeOver = Statement(
+        name: "chunk_take_over",
+        text: """
+            with picked as (
+                \(abandoned) and fan_out.event <> 0 and not fan_out.is_superseded
+                order by chunk.number
+                limit 1
+                for update of chunk skip locked)
+            update fan_out_chunk as chunk
+            set owner = $2, epoch = chunk.epoch + 1, claimed_at = now()
+            from picked
+            where chunk.notification_id = picked.notification_id and chunk.number = picked.number
+            returning \(claimed(from: "picked"))
+            """)
+
+    /// Closes one abandoned chunk whose pushes may have left and must not leave again: notification, worker.
+    static let recordUnknown = Statement(
+        name: "chunk_record_unknown",
+        text: """
+            with picked as materialized (
+                \(abandoned) and (fan_out.event = 0 or fan_out.is_superseded)
+                order by chunk.number
+                limit 1
+                for update of chunk skip locked),
+            told as (
+                insert into delivery (notification_id, device_id, at_ms, status)
+                select picked.notification_id, held.device_id, milliseconds_after($1, clock_timestamp()),
+                    \(DeliveryReason.unknown.rawValue)
+                from picked, lateral (
+                    select unnest(picked.devices) as device_id
+                    union all
+                    select token.device_id
+                    from start_token as token
+                    where picked.devices is null and picked.event = 0 and token.app_id = picked.app_id
+                        and token.type_id = picked.type_id and token.device_id > picked.low
+                        and token.device_id <= picked.high and token.registered_at <= picked.claimed_at
+                    union all
+                    select token.device_id
+                    from update_token as token
+                    where picked.devices is null and picked.event <> 0 and token.activity_number = picked.activity_number
+                        and token.device_id > picked.low and token.device_id <= picked.high
+                        and token.registered_at <= picked.claimed_at) as held
+                on conflict do nothing)
+            update fan_out_chunk as chunk
+            set state = 2, owner = $2, epoch = chunk.epoch + 1, closed_at = clock_timestamp(),
+                unknown = chunk.unknown + coalesce(
+                    cardinality(chunk.devices), chunk.targeted - chunk.accepted - chunk.failed - chunk.unknown)
+            from picked
+            where chunk.notification_id = picked.notification_id and chunk.number = picked.number
+            returning 1
+            """)
+
+    private static let isUnrecorded = """
+        not exists (
+            select from delivery
+            where delivery.notification_id = chunk.notification_id and delivery.device_id = listed.device_id)
+        """
+
+    private static func tokens(name: String, join: String, page: String?) -> Statement {
+        let listed =
+            page.map {
+                """
+                lateral (
+                    select token.device_id, null::smallint as attempt
+                    \($0) and token.device_id > chunk.low and token.device_id <= chunk.high
+                        and token.registered_at <= $3) as listed
+                """
+            } ?? "unnest(chunk.devices, chunk.attempts) as listed (device_id, attempt)"
+        return Statement(
+            name: name,
+            text: """
+                select listed.device_id, listed.attempt, token.token, token.environment,
+                    case when fan_out.has_languages then (
+                        select device.language from device
+                        where device.app_id = fan_out.app_id and device.device_id = listed.device_id) end
+                from fan_out_chunk as chunk join fan_out using (notification_id)
+                    cross join \(listed)
+                    left join \(join) and token.device_id = listed.device_id
+                where chunk.notification_id = $1 and chunk.number = $2 and \(isUnrecorded)
+                order by listed.device_id
+                """)
+    }
+
+    private static let startToken = """
+        start_token as token on token.app_id = fan_out.app_id and token.type_id = fan_out.type_id
+        """
+    private static let updateToken = """
+        update_token as token on token.activity_number = fan_out.activity_number and token.ended_at is null
+            and token.started_at > unix_seconds(now()) - case fan_out.event
+                when \(ActivityEvent.end.rawValue) then \(ActivityWindow.endSeconds)
+                else \(ActivityWindow.updateSeconds) end
+        """
+
+    /// The devices of a list that have no outcome yet, with their tokens, null where there is none: notification, number.
+    static let startTokens = tokens(name: "chunk_start_tokens", join: startToken, page: nil)
+    static let updateTokens = tokens(name: "chunk_update_tokens", join: updateToken, page: nil)
+    /// The devices of a page as it was when it was carved: notification, number, when.
+    static let startPage = tokens(
+        name: "chunk_start_page", join: startToken,
+        page: "from start_token as token where token.app_id = fan_out.app_id and token.type_id = fan_out.type_id")
+    static let updatePage = tokens(
+        name: "chunk_update_page", join: updateToken,
+        page: "from update_token as token where token.activity_number = fan_out.activity_number and token.ended_at is null")
+
+    /// Notes what a claimed chunk really holds: notification, number, devices with a token, their attempts, those without.
+    static let settle = Statement(
+        name: "chunk_settle",
+        text: """
+            with told as (
+                insert into delivery (notification_id, device_id, at_ms, status)
+                select $1, device_id, milliseconds_after($1, clock_timestamp()), \(DeliveryReason.tokenGone.rawValue)
+                from unnest($5::bigint[]) as device_id
+                on conflict do nothing)
+            update fan_out_chunk
+            set devices = $3::bigint[], attempts = $4::smallint[],
+                state = case when cardinality($3) = 0 then 2 else state end,
+                closed_at = case when cardinality($3) = 0 then clock_timestamp() end,
+                targeted = case when is_retry then 0 else failed + cardinality($5) + cardinality($3) end,
+                failed = failed + cardinality($5),
+                reasons = case when cardinality($5) = 0 then reasons else add_counts(
+                    reasons, jsonb_build_object('\(DeliveryReason.tokenGone.rawValue)', cardinality($5))) end
+            where notification_id = $1 and number = $2
+            """)
+
+    /// Keeps a worker's fan-outs from being superseded until the transaction ends: worker, numbers of notifications to look at.
+    static let lockOwned = Statement(
+        name: "chunk_lock_owned",
+        text: """
+            select notification_id, is_superseded
+            from fan_out
+            where finished_at is null and exists (
+                select from fan_out_chunk as chunk
+                where chunk.notification_id = fan_out.notification_id and chunk.state = 1 and chunk.owner = $1)
+            order by notification_id
+            for key share
+            """)
+
+    /// Makes a worker's chunks ready again, but for those it holds: worker, and the held ones' notifications and numbers.
+    static let giveBack = Statement(
+        name: "chunk_give_back",
+        text: """
+            update fan_out_chunk as chunk
+            set state = 0, owner = null
+            from fan_out
+            where fan_out.finished_at is null and chunk.notification_id = fan_out.notification_id and chunk.state = 1
+                and chunk.owner = $1 and not exists (
+                    select from unnest($2::bigint[], $3::int[]) as held (notification_id, number)
+                    where held.notification_id = chunk.notification_id and held.number = chunk.number)
+            """)
+}

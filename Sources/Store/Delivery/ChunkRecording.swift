@@ -1,0 +1,122 @@
+import Gateway
+import PostgreSQL
+
+extension Store {
+    /// From this many rows on COPY is cheaper than an INSERT of arrays (facts: below 1000 to 2000 rows its fixed cost dominates).
+    static let copyRowCount = 1_000
+
+    /// Closes the chunks that still are this worker's, with everything that belongs to them.
+    func store(_ records: [ChunkRecord], worker: WorkerID) async throws(StorageError) -> [ChunkID] {
+        guard !records.isEmpty else { return [] }
+        let closed: Set<ChunkID>
+        do {
+            closed = try await store(records, worker: worker, mayCopy: true)
+        } catch .refused(sqlState: SQLState.uniqueViolation) {
+            // A device has an outcome already: one that changed its token while its push was on the way was sent the state again.
+            closed = try await store(records, worker: worker, mayCopy: false)
+        }
+        try await finish(closed.map(\.notification).uniqued())
+        return records.map(\.chunk).filter { !closed.contains($0) }
+    }
+
+    private func store(_ records: [ChunkRecord], worker: WorkerID, mayCopy: Bool) async throws(StorageError) -> Set<ChunkID> {
+        try await transaction { connection in
+            let superseded = try await self.supersededAmongRetried(records, on: connection)
+            let outcomes = records.map { ChunkTally($0, isSuperseded: superseded.contains($0.chunk.notification)) }
+            let closing = try await connection.query(ChunkRecordStatements.close, ChunkTally.parameters(outcomes, worker: worker))
+            var repeatable: [ChunkID: Bool] = [:]
+            let byPlace = [ChunkPlace: ChunkTally](outcomes.map { (ChunkPlace($0.chunk), $0) }) { first, _ in first }
+            for row in 0..<closing.rowCount {
+                let place = ChunkPlace(
+                    notification: closing.int64(row: row, column: 0), number: closing.int32(row: row, column: 1))
+                guard let tally = byPlace[place] else { continue }
+                repeatable[tally.chunk] = closing.bool(row: row, column: 2)
+            }
+            let kept = outcomes.filter { repeatable[$0.chunk] != nil }
+            try await self.store(kept.filter { repeatable[$0.chunk] == true }, mayCopy: false, on: connection)
+            try await self.store(kept.filter { repeatable[$0.chunk] == false }, mayCopy: mayCopy, on: connection)
+            try await self.storeRetries(kept, on: connection)
+            try await self.removeDeadTokens(kept, on: connection)
+            return Set(repeatable.keys)
+        }
+    }
+
+    /// A retry that is stored after its notification was superseded would be sent behind the newer state. The lock keeps that
+    /// from happening until the commit.
+    private func supersededAmongRetried(
+        _ records: [ChunkRecord], on connection: DatabaseConnection
+    ) async throws -> Set<NotificationID> {
+        let retried = records.filter { !$0.retries.isEmpty }.map(\.chunk.notification).uniqued()
+        guard !retried.isEmpty else { return [] }
+        let locked = try await connection.query(ChunkRecordStatements.lockRetried, [.notifications(retried)])
+        return Set(
+            (0..<locked.rowCount).filter { locked.bool(row: $0, column: 1) }
+                .map { NotificationID(rawValue: locked.int64(row: $0, column: 0)) })
+    }
+
+    private func store(_ tallies: [ChunkTally], mayCopy: Bool, on connection: DatabaseConnection) async throws {
+        let total = tallies.reduce(0) { $0 + $1.deliveries.count }
+        guard total > 0 else { return }
+        if mayCopy, total >= Self.copyRowCount {
+            var buffer = CopyBuffer(byteCapacity: total * 40)
+            for tally in tallies {
+                for delivery in tally.deliveries {
+                    buffer.beginRow(fieldCount: 4)
+                    buffer.append(int64: tally.chunk.notification.rawValue)
+                    buffer.append(int64: delivery.device)
+                    buffer.append(int32: tally.offset(of: delivery))
+                    buffer.append(int16: delivery.reason.rawValue)
+                }
+            }
+            _ = try await connection.copyIn(ChunkRecordStatements.copy, data: buffer.finish())
+        } else {
+            try await connection.query(
+                ChunkRecordStatements.insert,
+                [
+                    .int64Array(tallies.flatMap { tally in tally.deliveries.map { _ in tally.chunk.notification.rawValue } }),
+                    .int64Array(tallies.flatMap { $0.deliveries.map(\.device) }),
+                    .int32Array(tallies.flatMap { tally in tally.deliveries.map(tally.offset) }),
+                    .int16Array(tallies.flatMap { $0.deliveries.map(\.reason.rawValue) }),
+                ])
+        }
+    }
+
+    private func storeRetries(_ tallies: [ChunkTally], on connection: DatabaseConnection) async throws {
+        let rows = tallies.flatMap { tally in tally.retries.map { (tally.chunk.notification.rawValue, $0) } }
+            .sorted { ($0.0, $0.1.device) < ($1.0, $1.1.device) }
+        guard !rows.isEmpty else { return }
+        try await connection.query(
+            ChunkRecordStatements.insertRetries,
+            [
+                .int64Array(rows.map(\.0)), .int64Array(rows.map(\.1.device)), .int16Array(rows.map(\.1.attempt)),
+                .timestampArray(rows.map { $0.1.notBefore.rawValue * 1_000 }),
+            ])
+    }
+
+    private func removeDeadTokens(_ tallies: [ChunkTally], on connection: DatabaseConnection) async throws {
+        for (isStart, statement) in [
+            (true, ChunkRecordStatements.removeStartTokens), (false, ChunkRecordStatements.removeUpdateTokens),
+        ] {
+            let rows = tallies.filter { ($0.event == .start) == isStart }
+                .flatMap { tally in tally.deadTokens.map { (tally.chunk.notification.rawValue, $0) } }
+            guard !rows.isEmpty else { continue }
+            try await connection.query(
+                statement,
+                [
+                    .int64Array(rows.map(\.0)), .int64Array(rows.map(\.1.device)), .bytesArray(rows.map(\.1.token)),
+                    .timestampArray(rows.map { row in row.1.since.map { $0.rawValue * 1_000 } }),
+                ])
+        }
+    }
+}
+
+/// A chunk without its epoch.
+private struct ChunkPlace: Hashable {
+    let notification: Int64
+    let number: Int32
+    init(notification: Int64, number: Int32) {
+        self.notification = notification
+        self.number = number
+    }
+    init(_ chunk: ChunkID) { self.init(notification: chunk.notification.rawValue, number: chunk.number) }
+}

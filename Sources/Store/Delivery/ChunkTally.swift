@@ -1,0 +1,156 @@
+import Gateway
+import JSON
+import PostgreSQL
+
+/// The outcomes of one chunk, counted.
+struct ChunkTally {
+    let chunk: ChunkID
+    let event: ActivityEvent
+    let deliveries: [DeliveryRecord]
+    let retries: [RetryRecord]
+    let deadTokens: [DeadToken]
+    private(set) var accepted: Int32 = 0
+    private(set) var failed: Int32 = 0
+    private(set) var unknown: Int32 = 0
+    private var reasons: [Int16: Int] = [:]
+
+    /// - Parameter isSuperseded: whether a newer state took the place of what would have been tried again.
+    init(_ record: ChunkRecord, isSuperseded: Bool) {
+        chunk = record.chunk
+        event = record.event
+        deadTokens = record.deadTokens
+        retries = isSuperseded ? [] : record.retries
+        deliveries =
+            isSuperseded
+            ? record.deliveries
+                + record.retries.map {
+                    DeliveryRecord(device: $0.device, reason: .superseded, at: record.deliveries.last?.at ?? $0.notBefore)
+                }
+            : record.deliveries
+        for delivery in deliveries {
+            switch delivery.reason.tally {
+            case .accepted: accepted += 1
+            case .unknown: unknown += 1
+            case .failed:
+                failed += 1
+                reasons[delivery.reason.rawValue, default: 0] += 1
+            }
+        }
+    }
+
+    /// `delivery.at_ms`: milliseconds after the moment the notification's number carries.
+    func offset(of delivery: DeliveryRecord) -> Int32 {
+        let stored = chunk.notification.rawValue >> 22 + Self.firstMillisecond
+        return Int32(clamping: max(delivery.at.rawValue - stored, 0))
+    }
+    /// 2020-01-01 in milliseconds since 1970, as in `time_ordered_id`.
+    static let firstMillisecond: Int64 = 1_577_836_800_000
+
+    private var reasonsJSON: String {
+        var writer = JSONWriter()
+        writer.beginObject()
+        for (reason, count) in reasons.sorted(by: { $0.key < $1.key }) { writer.member("\(reason)", count) }
+        writer.endObject()
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+
+    /// What `ChunkRecordStatements.close` takes.
+    static func parameters(_ tallies: [ChunkTally], worker: WorkerID) -> [Parameter] {
+        [
+            .worker(worker), .int64Array(tallies.map(\.chunk.notification.rawValue)), .int32Array(tallies.map(\.chunk.number)),
+            .int32Array(tallies.map(\.chunk.epoch)), .int32Array(tallies.map(\.accepted)), .int32Array(tallies.map(\.failed)),
+            .int32Array(tallies.map(\.unknown)), .textArray(tallies.map(\.reasonsJSON)),
+        ]
+    }
+}
+
+enum ChunkRecordStatements {
+    static let all = [lockRetried, close, insert, insertRetries, removeStartTokens, removeUpdateTokens]
+
+    static let copy = "copy delivery (notification_id, device_id, at_ms, status) from stdin (format binary)"
+
+    static let lockRetried = Statement(
+        name: "record_lock_retried",
+        text: """
+            select notification_id, is_superseded
+            from fan_out
+            where notification_id = any($1::bigint[])
+            order by notification_id
+            for key share
+            """)
+
+    /// Closes the chunks that still have this owner and epoch, and tells which may repeat a device.
+    static let close = Statement(
+        name: "record_close",
+        text: """
+            update fan_out_chunk as chunk
+            set state = 2, closed_at = clock_timestamp(), accepted = chunk.accepted + done.accepted,
+                failed = chunk.failed + done.failed, unknown = chunk.unknown + done.unknown,
+                reasons = case when done.reasons = '{}' then chunk.reasons
+                    else add_counts(chunk.reasons, done.reasons::jsonb) end
+            from unnest($2::bigint[], $3::int[], $4::int[], $5::int[], $6::int[], $7::int[], $8::text[])
+                as done (notification_id, number, epoch, accepted, failed, unknown, reasons)
+            where chunk.notification_id = done.notification_id and chunk.number = done.number and chunk.owner = $1
+                and chunk.epoch = done.epoch and chunk.state = 1
+            returning chunk.notification_id, chunk.number, chunk.is_retry or chunk.epoch > 1 or chunk.attempts is not null
+            """)
+
+    static let insert = Statement(
+        name: "record_insert",
+        text: """
+            insert into delivery (notification_id, device_id, at_ms, status)
+            select * from unnest($1::bigint[], $2::bigint[], $3::int[], $4::smallint[])
+            on conflict do nothing
+            """)
+
+    static let insertRetries = Statement(
+        name: "record_insert_retries",
+        text: """
+            insert into delivery_retry as waiting (notification_id, device_id, attempt, is_targeted, not_before)
+            select notification_id, device_id, attempt, true, not_before
+            from unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::timestamptz[])
+                as retry (notification_id, device_id, attempt, not_before)
+            on conflict (notification_id, device_id) do update
+                set attempt = excluded.attempt, is_targeted = true, not_before = excluded.not_before
+            """)
+
+    // APNs counts milliseconds: a token registered in the very millisecond may be the one it means.
+    private static let isDead = """
+        token.token = dead.token and (dead.since is null or date_trunc('milliseconds', token.registered_at) <= dead.since)
+        """
+    private static let dead = """
+        unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::timestamptz[]) as dead (notification_id, device_id, token, since)
+        """
+
+    static let removeStartTokens = Statement(
+        name: "record_remove_start_tokens",
+        text: """
+            with doomed as (
+                select token.app_id, token.type_id, token.device_id
+                from \(dead) join fan_out on fan_out.notification_id = dead.notification_id
+                    join start_token as token on token.app_id = fan_out.app_id and token.type_id = fan_out.type_id
+                        and token.device_id = dead.device_id
+                where \(isDead)
+                order by token.type_id, token.device_id
+                for update of token)
+            delete from start_token as token
+            using doomed
+            where token.app_id = doomed.app_id and token.type_id = doomed.type_id and token.device_id = doomed.device_id
+            """)
+
+    static let removeUpdateTokens = Statement(
+        name: "record_remove_update_tokens",
+        text: """
+            with doomed as (
+                select token.activity_number, token.device_id
+                from \(dead) join fan_out on fan_out.notification_id = dead.notification_id
+                    join update_token as token on token.activity_number = fan_out.activity_number
+                        and token.device_id = dead.device_id
+                where \(isDead)
+                order by token.activity_number, token.device_id
+                for update of token)
+            delete from update_token as token
+            using doomed
+            where token.activity_number = doomed.activity_number and token.device_id = doomed.device_id
+            """)
+}

@@ -1,0 +1,48 @@
+package import Gateway
+import PostgreSQL
+
+extension Store: DeliveryQueue {
+    package func registerWorker(node: String) async throws(StorageError) -> WorkerID { try await addWorker(node: node) }
+
+    package func extendLease(of worker: WorkerID, seconds: Int) async throws(StorageError) -> Bool {
+        try await extend(leaseOf: worker, seconds: seconds)
+    }
+
+    package func releaseLease(of worker: WorkerID) async throws(StorageError) { try await release(leaseOf: worker) }
+
+    package func claimChunk(for worker: WorkerID, deviceCount: Int, excluding applications: [ApplicationID])
+        async throws(StorageError) -> Chunk?
+    {
+        try await claim(for: worker, deviceCount: deviceCount, excluding: applications)
+    }
+
+    package func giveBackChunks(of worker: WorkerID, except held: [ChunkID]) async throws(StorageError) {
+        try await giveBack(chunksOf: worker, except: held)
+    }
+
+    package func job(for notification: NotificationID) async throws(StorageError) -> PushJob? {
+        let result = try await query(FanOutStatements.job, [.notification(notification)])
+        guard result.rowCount == 1 else { return nil }
+        let column = Application.columnCount
+        guard let event = ActivityEvent(rawValue: result.int16(row: 0, column: column + 1)),
+            let content = PushContent(stored: result.bytes(row: 0, column: column + 2), event: event)
+        else { throw .refused(sqlState: SQLStates.unreadableValue) }
+        return PushJob(
+            notification: notification, application: result.application(row: 0, firstColumn: 0),
+            activityID: result.text(row: 0, column: column), content: content,
+            timestamp: result.int64(row: 0, column: column + 3), expiresAt: result.int64(row: 0, column: column + 4))
+    }
+
+    package func isSuperseded(_ notification: NotificationID) async throws(StorageError) -> Bool {
+        let result = try await query(FanOutStatements.isSuperseded, [.notification(notification)])
+        return result.rowCount == 1 && result.bool(row: 0, column: 0)
+    }
+
+    package func record(_ records: [ChunkRecord], worker: WorkerID) async throws(StorageError) -> [ChunkID] {
+        try await store(records, worker: worker)
+    }
+
+    package func millisecondsUntilNextRetry() async throws(StorageError) -> Int64? {
+        try await query(ChunkClaimStatements.nextRetry).optionalInt64(column: 0)
+    }
+}

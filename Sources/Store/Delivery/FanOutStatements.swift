@@ -1,0 +1,138 @@
+import Gateway
+import PostgreSQL
+
+enum FanOutStatements {
+    static let all = [job, isSuperseded, progress, dropReadyChunks, dropRetries, finishable, finish]
+
+    static let job = Statement(
+        name: "fan_out_job",
+        text: """
+            select \(Application.columns), activity.activity_id, notification.event, notification.content,
+                notification.push_timestamp, notification.expires_at
+            from notification join activity using (activity_number) join app on app.app_id = notification.app_id
+            where notification.notification_id = $1
+            """)
+
+    static let isSuperseded = Statement(
+        name: "fan_out_is_superseded", text: "select is_superseded from fan_out where notification_id = $1")
+
+    static let progress = Statement(
+        name: "fan_out_progress",
+        text: """
+            select
+                (select coalesce(sum(accepted), 0)::bigint from fan_out_chunk where notification_id = $1),
+                finished_at is not null
+            from fan_out
+            where notification_id = $1
+            """)
+
+    /// Closes the chunks nobody claimed of superseded fan-outs.
+    static let dropReadyChunks = Statement(
+        name: "fan_out_drop_ready_chunks",
+        text: """
+            with ready as (
+                select notification_id, number, devices,
+                    coalesce(cardinality(devices), targeted - accepted - failed - unknown) as total
+                from fan_out_chunk
+                where notification_id = any($1::bigint[]) and state = 0
+                order by notification_id, number
+                for update),
+            told as (
+                insert into delivery (notification_id, device_id, at_ms, status)
+                select notification_id, device_id, milliseconds_after(notification_id, clock_timestamp()),
+                    \(DeliveryReason.superseded.rawValue)
+                from ready, unnest(devices) as device_id
+                on conflict do nothing)
+            update fan_out_chunk as chunk
+            set state = 2, closed_at = clock_timestamp(), failed = chunk.failed + ready.total,
+                reasons = add_counts(
+                    chunk.reasons, jsonb_build_object('\(DeliveryReason.superseded.rawValue)', ready.total))
+            from ready
+            where chunk.notification_id = ready.notification_id and chunk.number = ready.number
+            """)
+
+    /// Ends what waits for another try in superseded fan-outs; late joiners simply go, they were never counted.
+    static let dropRetries = Statement(
+        name: "fan_out_drop_retries",
+        text: """
+            with dropped as (
+                delete from delivery_retry
+                where notification_id = any($1::bigint[])
+                returning notification_id, device_id, is_targeted),
+            told as (
+                insert into delivery (notification_id, device_id, at_ms, status)
+                select notification_id, device_id, milliseconds_after(notification_id, clock_timestamp()),
+                    \(DeliveryReason.superseded.rawValue)
+                from dropped
+                where is_targeted
+                on conflict do nothing),
+            counted as (
+                select notification_id, count(*)::int as total from dropped where is_targeted group by notification_id),
+            numbered as (
+                update fan_out
+                set chunk_count = chunk_count + 1
+                from counted
+                where fan_out.notification_id = counted.notification_id
+                returning fan_out.notification_id, fan_out.chunk_count - 1 as number, counted.total)
+            insert into fan_out_chunk (notification_id, number, state, is_retry, closed_at, failed, reasons)
+            select notification_id, number, 2, true, clock_timestamp(), total,
+                jsonb_build_object('\(DeliveryReason.superseded.rawValue)', total)
+            from numbered
+            """)
+
+    /// Which of these fan-outs (null: of all) have nothing left to do.
+    static let finishable = Statement(
+        name: "fan_out_finishable",
+        text: """
+            select notification_id
+            from fan_out
+            where ($1::bigint[] is null or notification_id = any($1)) and finished_at is null and is_carved
+                and not exists (
+                    select from fan_out_chunk as chunk
+                    where chunk.notification_id = fan_out.notification_id and chunk.state in (0, 1))
+                and not exists (
+                    select from delivery_retry as retry where retry.notification_id = fan_out.notification_id)
+            """)
+
+    // Every chunk that comes into being raises chunk_count. When that changed while this statement waited for the row, what
+    // it saw is out of date, and whoever changed it looks again.
+    static let finish = Statement(
+        name: "fan_out_finish",
+        text: """
+            with done as materialized (
+                select notification_id, chunk_count
+                from fan_out
+                where notification_id = $1 and finished_at is null and is_carved
+                    and not exists (
+                        select from fan_out_chunk as chunk
+                        where chunk.notification_id = fan_out.notification_id and chunk.state in (0, 1))
+                    and not exists (
+                        select from delivery_retry as retry where retry.notification_id = fan_out.notification_id)),
+            summed as materialized (
+                select sum(targeted)::bigint as targeted, sum(accepted)::bigint as accepted, sum(failed)::bigint as failed,
+                    sum(unknown)::bigint as unknown, sum_counts(reasons) as reasons
+                from fan_out_chunk
+                where notification_id = (select notification_id from done))
+            update fan_out
+            set finished_at = clock_timestamp(), targeted = coalesce(summed.targeted, 0),
+                accepted = coalesce(summed.accepted, 0), failed = coalesce(summed.failed, 0),
+                unknown = coalesce(summed.unknown, 0), reasons = coalesce(summed.reasons, '{}')
+            from done, summed
+            where fan_out.notification_id = done.notification_id and fan_out.chunk_count = done.chunk_count
+                and fan_out.finished_at is null
+            """)
+}
+
+extension Store {
+    /// Marks those of the fan-outs as finished that have nothing left to do; nil looks at all.
+    ///
+    /// Runs after the commit of whatever may have been the last piece: two workers that close the last two chunks at once do
+    /// not see each other's, but whoever commits last sees both.
+    func finish(_ notifications: [NotificationID]?) async throws(StorageError) {
+        let ready = try await query(
+            FanOutStatements.finishable, [notifications.map(Parameter.notifications) ?? .null])
+        for row in 0..<ready.rowCount {
+            try await query(FanOutStatements.finish, [.int64(ready.int64(row: row, column: 0))])
+        }
+    }
+}

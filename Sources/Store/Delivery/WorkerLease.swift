@@ -1,0 +1,62 @@
+import Gateway
+import PostgreSQL
+
+extension Store {
+    /// How long the first lease of a worker lasts, in seconds; it extends it long before.
+    static let firstLeaseSeconds = 15
+
+    func addWorker(node: String) async throws(StorageError) -> WorkerID {
+        let added = try await query(WorkerStatements.add, [.text(node), .int32(Int32(Self.firstLeaseSeconds))])
+        return WorkerID(rawValue: added.int32(row: 0, column: 0))
+    }
+
+    func extend(leaseOf worker: WorkerID, seconds: Int) async throws(StorageError) -> Bool {
+        try await query(WorkerStatements.extend, [.worker(worker), .int32(Int32(seconds))]).affectedRowCount == 1
+    }
+
+    func release(leaseOf worker: WorkerID) async throws(StorageError) {
+        try await query(WorkerStatements.release, [.worker(worker)])
+    }
+}
+
+enum WorkerStatements {
+    static let all = [add, extend, release, markLost]
+
+    static let add = Statement(
+        name: "worker_add",
+        text: """
+            insert into worker (node, lease_until)
+            values ($1, clock_timestamp() + $2::int * interval '1 second')
+            returning worker_id
+            """)
+
+    /// A lease that ran out is extended as well, as long as nobody has taken the worker's chunks.
+    static let extend = Statement(
+        name: "worker_extend",
+        text: """
+            update worker
+            set lease_until = clock_timestamp() + $2::int * interval '1 second'
+            where worker_id = $1 and lost_at is null
+            """)
+
+    static let release = Statement(
+        name: "worker_release",
+        text: """
+            update worker
+            set lease_until = least(lease_until, clock_timestamp()), lost_at = coalesce(lost_at, clock_timestamp())
+            where worker_id = $1
+            """)
+
+    /// From here on the chunks of workers whose lease ran out belong to whoever claims them.
+    static let markLost = Statement(
+        name: "worker_mark_lost",
+        text: """
+            update worker
+            set lost_at = clock_timestamp()
+            where worker_id in (
+                select worker_id from worker
+                where lost_at is null and lease_until < clock_timestamp()
+                order by worker_id
+                for update)
+            """)
+}

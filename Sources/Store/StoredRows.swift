@@ -1,0 +1,69 @@
+import Gateway
+import PostgreSQL
+
+extension QueryResult {
+    func optionalText(row: Int = 0, column: Int) -> String? {
+        isNull(row: row, column: column) ? nil : text(row: row, column: column)
+    }
+
+    func optionalInt64(row: Int = 0, column: Int) -> Int64? {
+        isNull(row: row, column: column) ? nil : int64(row: row, column: column)
+    }
+
+    func optionalInt32(row: Int = 0, column: Int) -> Int32? {
+        isNull(row: row, column: column) ? nil : int32(row: row, column: column)
+    }
+
+    func uuid(row: Int = 0, column: Int) -> UUID {
+        guard let uuid = UUID(bytes: uuidBytes(row: row, column: column)) else { preconditionFailure("a uuid has 16 bytes") }
+        return uuid
+    }
+
+    func optionalUUID(row: Int = 0, column: Int) -> UUID? {
+        isNull(row: row, column: column) ? nil : uuid(row: row, column: column)
+    }
+
+    /// A `timestamptz`, rounded down to milliseconds.
+    func milliseconds(row: Int = 0, column: Int) -> UnixMilliseconds {
+        let microseconds = timestampMicroseconds(row: row, column: column)
+        return UnixMilliseconds(rawValue: microseconds >= 0 ? microseconds / 1_000 : (microseconds - 999) / 1_000)
+    }
+
+    func optionalMilliseconds(row: Int = 0, column: Int) -> UnixMilliseconds? {
+        isNull(row: row, column: column) ? nil : milliseconds(row: row, column: column)
+    }
+
+    /// An app, from the columns `Application.columns` names.
+    func application(row: Int, firstColumn: Int) -> Application {
+        guard let environment = PushEnvironment(rawValue: int16(row: row, column: firstColumn + 6)) else {
+            preconditionFailure("a constraint keeps other environments out")
+        }
+        return Application(
+            id: ApplicationID(rawValue: int32(row: row, column: firstColumn)),
+            publicID: uuid(row: row, column: firstColumn + 1),
+            name: text(row: row, column: firstColumn + 2),
+            bundleID: text(row: row, column: firstColumn + 3),
+            providerKey: ProviderKey(
+                teamID: text(row: row, column: firstColumn + 4), keyID: text(row: row, column: firstColumn + 5)),
+            defaultEnvironment: environment)
+    }
+}
+
+extension Application {
+    /// What `QueryResult.application` reads, of a table with the alias `app`.
+    static let columns = """
+        app.app_id, app.public_id, app.name, app.bundle_id, app.team_id, app.key_id, app.default_environment
+        """
+    static let columnCount = 7
+}
+
+extension Parameter {
+    init(_ text: String?) { self = text.map(Parameter.text) ?? .null }
+    init(_ number: Int64?) { self = number.map(Parameter.int64) ?? .null }
+    init(_ number: Int32?) { self = number.map(Parameter.int32) ?? .null }
+    static func application(_ application: ApplicationID) -> Parameter { .int32(application.rawValue) }
+    static func notification(_ notification: NotificationID) -> Parameter { .int64(notification.rawValue) }
+    static func worker(_ worker: WorkerID) -> Parameter { .int32(worker.rawValue) }
+    static func uuid(_ uuid: UUID) -> Parameter { .uuid(uuid.bytes) }
+    static func notifications(_ notifications: [NotificationID]) -> Parameter { .int64Array(notifications.map(\.rawValue)) }
+}
