@@ -89,7 +89,7 @@ import Testing
         #expect(error == .failed(operation: "TLS handshake", reason: "unsupported protocol"))
     }
 
-    @Test("refuses a server's greeting that was changed anywhere", arguments: stride(from: 0, to: 90, by: 6))
+    @Test("refuses a server's greeting that was changed anywhere", arguments: Array(stride(from: 0, to: 90, by: 6)))
     func refusesChangedGreeting(offset: Int) throws {
         let pair = try TLSPair()
         _ = try pair.client.handshake()
