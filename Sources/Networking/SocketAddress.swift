@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// Where a TCP socket is: an IPv4 or IPv6 address and a port.
