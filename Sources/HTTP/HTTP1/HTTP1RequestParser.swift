@@ -58,6 +58,9 @@ struct HTTP1RequestParser {
     /// Bytes that were received and not read yet; the caller bounds them by not reading from the socket.
     var unreadByteCount: Int { buffer.count - position }
 
+    /// Bytes of an incomplete body, and what was not read yet.
+    var heldByteCount: Int { request.body.count + unreadByteCount }
+
     /// Takes bytes; `next` reads them.
     mutating func receive(_ bytes: ArraySlice<UInt8>) {
         if position > 0 {

@@ -21,6 +21,8 @@ extension HTTPResponse {
     /// The answer the server itself gives to a request it refuses to hand on.
     static func refusal(_ status: Int) -> HTTPResponse {
         let text = HTTPStatus.reason(status)
-        return HTTPResponse(status: status, headers: ["content-type": "text/plain; charset=utf-8"], body: Array("\(text)\n".utf8))
+        var headers: HTTPHeaders = ["content-type": "text/plain; charset=utf-8"]
+        if status == 503 { headers.append("retry-after", "1") }
+        return HTTPResponse(status: status, headers: headers, body: Array("\(text)\n".utf8))
     }
 }

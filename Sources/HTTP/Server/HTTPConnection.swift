@@ -12,6 +12,7 @@ actor HTTPConnection {
         let limits: HTTPServerLimits
         let report: @Sendable (HTTPServerEvent) -> Void
         let dates: HTTPDateCache
+        let memory: RequestMemory
         /// Called once, on the loop, when the connection is closed and no handler works for it.
         let ended: @Sendable (ObjectIdentifier) -> Void
     }
@@ -39,6 +40,10 @@ actor HTTPConnection {
     var parser: HTTP1RequestParser
     /// Handlers at work. Over HTTP/1 at most one.
     var runningCount = 0
+    /// Bytes of the request bodies those handlers have.
+    private var runningBodyByteCount = 0
+    /// What this connection has counted in the memory of its server.
+    private var countedByteCount = 0
     var isInputEnded = false
     var isReadingPaused = false
     var isDraining = false
@@ -72,6 +77,7 @@ actor HTTPConnection {
         do {
             try body()
             if case .closed = mode { return }
+            if !countMemory() { try refuseForMemory() }
             try finishIfDone()
             updateDeadline()
         } catch let error as StreamError {
@@ -160,6 +166,7 @@ actor HTTPConnection {
     func linger(_ reason: HTTPConnectionEnd) throws {
         endReason = reason
         mode = .lingering
+        parser = HTTP1RequestParser(limits: limits)
         try stream.shutdownWrite()
         isReadingPaused = false
         stream.resumeReading()
@@ -182,8 +189,10 @@ actor HTTPConnection {
     func close(_ reason: HTTPConnectionEnd) {
         if case .closed = mode { return }
         mode = .closed
+        parser = HTTP1RequestParser(limits: limits)
         stream.close()
         deadline.cancel(on: loop)
+        _ = countMemory()
         services.report(.connectionClosed(reason))
         if runningCount == 0 { services.ended(ObjectIdentifier(self)) }
     }
@@ -198,17 +207,51 @@ actor HTTPConnection {
         }
     }
 
+    // MARK: Memory
+
+    /// Tells the server's memory what this connection holds now; false when all connections together hold too much, and this one
+    /// has just taken more.
+    ///
+    /// - Parameter next: bytes of a request whose handler is about to begin.
+    func countMemory(next: Int = 0) -> Bool {
+        var held = runningBodyByteCount + next
+        switch mode {
+        case .http1: held += parser.heldByteCount
+        case .http2(let session): held += session.bufferedBodyByteCount
+        case .handshaking, .undecided, .lingering, .closed: break
+        }
+        let change = held - countedByteCount
+        guard change != 0 else { return true }
+        countedByteCount = held
+        return services.memory.add(change) || change < 0
+    }
+
+    func refuseForMemory() throws {
+        services.report(.refused(status: 503, reason: "request memory exhausted"))
+        if case .http2(let session) = mode {
+            try session.goAway(errorCode: HTTP2ErrorCode.enhanceYourCalm)
+            try flushHTTP2(session)
+            close(.failed("request memory exhausted"))
+        } else if runningCount == 0 {
+            try sendLast(.refusal(503), method: "", reason: .finished)
+        }
+    }
+
     // MARK: Requests
 
     /// Runs the handler for one request in a task of its own, isolated to this connection.
     func start(_ request: HTTPRequest, completion: @escaping @Sendable (isolated HTTPConnection, HTTPResponse) -> Void) {
         runningCount += 1
+        let bodyByteCount = request.body.count
+        runningBodyByteCount += bodyByteCount
         let startedAt = ContinuousClock.now
         Task {
             let response = await services.handler.respond(to: request)
             runningCount -= 1
+            runningBodyByteCount -= bodyByteCount
             services.report(.responded(status: response.status, duration: startedAt.duration(to: .now)))
             if case .closed = mode {
+                _ = countMemory()
                 if runningCount == 0 { services.ended(ObjectIdentifier(self)) }
             } else {
                 completion(self, response)

@@ -18,7 +18,9 @@ extension HTTPConnection {
             case .continueExpected:
                 let interim = HTTP1ResponseWriter.continueResponse
                 try stream.write(interim.span)
-            case .request(let request, let isPersistent): respond(to: request, isPersistent: isPersistent)
+            case .request(let request, let isPersistent):
+                guard countMemory(next: request.body.count) else { return try refuseForMemory() }
+                respond(to: request, isPersistent: isPersistent)
             case .refused(let violation):
                 services.report(.refused(status: violation.status, reason: violation.rawValue))
                 try sendLast(.refusal(violation.status), method: "", reason: .finished)

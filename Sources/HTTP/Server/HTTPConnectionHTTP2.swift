@@ -30,6 +30,10 @@ extension HTTPConnection {
             guard runningCount < limits.concurrentStreamCount else {
                 return try session.reset(streamID: streamID, errorCode: HTTP2ErrorCode.refusedStream)
             }
+            guard countMemory(next: request.body.count) else {
+                services.report(.refused(status: 503, reason: "request memory exhausted"))
+                return try respondHTTP2(streamID: streamID, .refusal(503))
+            }
             start(request) { (connection, response) in
                 connection.advance { try connection.respondHTTP2(streamID: streamID, response) }
             }

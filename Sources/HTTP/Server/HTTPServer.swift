@@ -24,6 +24,7 @@ package actor HTTPServer {
     private let limits: HTTPServerLimits
     private let report: @Sendable (HTTPServerEvent) -> Void
     private let dates = HTTPDateCache()
+    private let memory: RequestMemory
 
     private var state = State.new
     private var connections: [ObjectIdentifier: HTTPConnection] = [:]
@@ -44,6 +45,7 @@ package actor HTTPServer {
         self.tls = tls
         self.handler = handler
         self.limits = limits
+        memory = RequestMemory(byteCount: limits.requestMemoryByteCount)
         self.report = report
     }
 
@@ -115,7 +117,7 @@ package actor HTTPServer {
 
     private func open(_ descriptor: consuming FileDescriptor) {
         let services = HTTPConnection.Services(
-            handler: handler, limits: limits, report: report, dates: dates,
+            handler: handler, limits: limits, report: report, dates: dates, memory: memory,
             ended: { [weak self] (identifier) in self?.assumeIsolated { $0.ended(identifier) } })
         do {
             let connection = try HTTPConnection(descriptor: descriptor, tls: tls, loop: loop, services: services)

@@ -14,6 +14,9 @@ package struct HTTPServerLimits: Sendable, Equatable {
     package var chunkOverheadByteCount = 16 * 1024
     /// Bytes of request bodies one HTTP/2 connection may hold before its requests are complete.
     package var bufferedBodyByteCount = 16 * 1024 * 1024
+    /// Bytes of request bodies that all connections of one server hold, until their handlers are done. The connection that exceeds
+    /// it is refused with 503; over HTTP/2, when no request is complete that could be answered so, with GOAWAY.
+    package var requestMemoryByteCount = 256 * 1024 * 1024
 
     /// From accept to the end of the TLS handshake.
     package var handshakeTimeout: Duration = .seconds(10)

@@ -88,4 +88,21 @@ import Testing
             #expect(try await response.status == 200)
         }
     }
+
+    @Test("cannot fill the memory: a body beyond what all may hold is refused, and nothing stays counted") func memory()
+        async throws
+    {
+        try await withServer(.with { $0.requestMemoryByteCount = 100_000 }) { running in
+            let holder = try running.socket()
+            try holder.send(TestHTTPClient.http1Request("POST", "/wait", body: [UInt8](repeating: 1, count: 80_000)))
+            await running.handler.started.first { $0 == "/wait" }
+            let refused = try await running.client().send("POST", "/echo", body: [UInt8](repeating: 1, count: 30_000))
+            #expect(refused.status == 503)
+            #expect(refused.headers["retry-after"] == "1")
+            running.handler.release()
+            await running.events.first { if case .responded(200, _) = $0 { true } else { false } }
+            let accepted = try await running.client().send("POST", "/echo", body: [UInt8](repeating: 1, count: 90_000))
+            #expect(accepted.status == 201)
+        }
+    }
 }
