@@ -45,6 +45,7 @@ package enum SQLState {
     static let queryCanceled = "57014"
     /// Class 22: the primary message of these may quote the offending value.
     static let dataExceptionClass = "22"
-    /// Class 08: the connection; 53: disk, memory or connections used up; 57P: shutting or starting.
-    static let unavailableClasses = ["08", "53", "57P"]
+    /// Class 08, but not 08P01 (a message the server cannot read): the connection; 53: disk, memory or connections used up; 57P: shutting
+    /// down or starting.
+    static let unavailablePrefixes = ["080", "53", "57P"]
 }

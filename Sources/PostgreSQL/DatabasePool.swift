@@ -20,14 +20,13 @@ package actor DatabasePool {
         package var waiting: Int
     }
 
-    /// Longest a caller waits for a connection. It has to fail well before an HTTP client loses patience.
-    package static let acquireTimeout: Duration = .seconds(1)
     /// Most callers that wait for a connection; the next ones are refused at once.
     package static let waiterLimit = 1024
 
     nonisolated let loop: EventLoop
     private let options: DatabaseOptions
     private let size: Int
+    private let acquireTimeout: Duration
     private let observe: @Sendable (Event) -> Void
 
     private var open: [ObjectIdentifier: DatabaseConnection] = [:]
@@ -42,12 +41,19 @@ package actor DatabasePool {
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
 
-    /// `size`: connections, 1 to 100. Nothing happens before the first use or ``start()``.
-    package init(loop: EventLoop, options: DatabaseOptions, size: Int, observe: @escaping @Sendable (Event) -> Void = { _ in }) {
+    /// Nothing happens before the first use or ``start()``.
+    ///
+    /// `size`: connections, 1 to 100. `acquireTimeout`: longest a caller waits for a connection, default 1 s: it has to fail well before an
+    /// HTTP client loses patience.
+    package init(
+        loop: EventLoop, options: DatabaseOptions, size: Int, acquireTimeout: Duration = .seconds(1),
+        observe: @escaping @Sendable (Event) -> Void = { _ in }
+    ) {
         precondition((1...100).contains(size), "a pool has 1 to 100 connections")
         self.loop = loop
         self.options = options
         self.size = size
+        self.acquireTimeout = acquireTimeout
         self.observe = observe
     }
 
@@ -84,7 +90,7 @@ package actor DatabasePool {
         fill()
         lastWaiter += 1
         let serial = lastWaiter
-        let deadline = loop.schedule(after: Self.acquireTimeout) { [weak self] in
+        let deadline = loop.schedule(after: acquireTimeout) { [weak self] in
             self?.assumeIsolated { $0.waiterTimedOut(serial) }
         }
         let outcome = await withCheckedContinuation { continuation in

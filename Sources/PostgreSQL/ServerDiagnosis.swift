@@ -14,7 +14,7 @@ struct ServerDiagnosis {
     /// Outages become `.unavailable`; everything else keeps its code.
     var error: DatabaseError {
         if sqlState == SQLState.queryCanceled { return .unavailable(reason: "the statement was cancelled or took too long") }
-        if demandsReconnect || SQLState.unavailableClasses.contains(where: sqlState.hasPrefix) {
+        if demandsReconnect || SQLState.unavailablePrefixes.contains(where: sqlState.hasPrefix) {
             return .unavailable(reason: "\(safeMessage) (\(sqlState))")
         }
         return .server(sqlState: sqlState, message: safeMessage, constraint: constraint)

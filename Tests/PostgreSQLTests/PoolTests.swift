@@ -8,7 +8,7 @@ import Testing
 
     @Test("carries 50 concurrent queries over 4 connections") func concurrency() async throws {
         try await TestDatabase.withNew(schema: false) { database in
-            let pool = DatabasePool(loop: TestDatabase.loop, options: database.options, size: 4)
+            let pool = DatabasePool(loop: TestDatabase.loop, options: database.options, size: 4, acquireTimeout: .seconds(30))
             let backends = try await withThrowingTaskGroup { group in
                 for _ in 1...50 { group.addTask { try await pool.query(Self.backend).int32(row: 0, column: 0) } }
                 return try await group.reduce(into: [Int32]()) { $0.append($1) }
@@ -20,9 +20,14 @@ import Testing
         }
     }
 
-    @Test("refuses a caller that waited a second for a busy connection") func exhausted() async throws {
+    @Test("refuses a caller that waited too long for a busy connection") func exhausted() async throws {
         try await TestDatabase.withNew(schema: false) { database in
-            let pool = DatabasePool(loop: TestDatabase.loop, options: database.options, size: 1)
+            let (events, continuation) = AsyncStream.makeStream(of: DatabasePool.Event.self)
+            let pool = DatabasePool(
+                loop: TestDatabase.loop, options: database.options, size: 1, acquireTimeout: .milliseconds(50),
+                observe: { continuation.yield($0) })
+            await pool.start()
+            for await event in events where event == .connected { break }
             try await pool.withConnection { _ in
                 await #expect(throws: DatabaseError.unavailable(reason: "all connections are busy")) {
                     try await pool.query(Self.backend)
@@ -36,7 +41,7 @@ import Testing
 
     @Test("refuses callers once closed") func closed() async throws {
         try await TestDatabase.withNew(schema: false) { database in
-            let pool = DatabasePool(loop: TestDatabase.loop, options: database.options, size: 2)
+            let pool = DatabasePool(loop: TestDatabase.loop, options: database.options, size: 2, acquireTimeout: .seconds(30))
             try await pool.withConnection { connection in
                 await pool.close()
                 #expect(await !connection.isOpen)
@@ -47,7 +52,7 @@ import Testing
 
     @Test("replaces a connection the server ended") func replaces() async throws {
         try await TestDatabase.withNew(schema: false) { database in
-            let pool = DatabasePool(loop: TestDatabase.loop, options: database.options, size: 1)
+            let pool = DatabasePool(loop: TestDatabase.loop, options: database.options, size: 1, acquireTimeout: .seconds(30))
             let first = try await pool.query(Self.backend).int32(row: 0, column: 0)
             await #expect(throws: DatabaseError.self) {
                 try await pool.queryUnprepared("SELECT pg_terminate_backend(pg_backend_pid())")
@@ -78,7 +83,7 @@ import Testing
 
     private static func withPool(_ body: (DatabasePool) async throws -> Void) async throws {
         try await TestDatabase.withNew(schema: false) { database in
-            let pool = DatabasePool(loop: TestDatabase.loop, options: database.options, size: 2)
+            let pool = DatabasePool(loop: TestDatabase.loop, options: database.options, size: 2, acquireTimeout: .seconds(30))
             try await pool.withConnection { try await $0.execute("CREATE TABLE item (id int8 PRIMARY KEY)") }
             try await body(pool)
             await pool.close()

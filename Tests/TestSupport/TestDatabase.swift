@@ -1,6 +1,7 @@
 import Foundation
 package import Networking
 package import PostgreSQL
+import Synchronization
 
 /// A database of its own for one test, on the server `OPENPUSH_TEST_DATABASE_URL` leads to (as a user that may create databases).
 ///
@@ -19,6 +20,8 @@ package final class TestDatabase: Sendable {
     package let options: DatabaseOptions
     /// For `OPENPUSH_DATABASE_URL`: libpq keywords.
     package var url: String { options.connectionString }
+
+    private let isDropped = Atomic(false)
 
     private init(name: String, options: DatabaseOptions) {
         self.name = name
@@ -53,9 +56,13 @@ package final class TestDatabase: Sendable {
     }
 
     /// Drops the database and cuts off whoever still uses it. What fails here is left for the next process to sweep.
-    package func drop() async { await Self.drop(name) }
+    package func drop() async {
+        guard !isDropped.exchange(true, ordering: .relaxed) else { return }
+        await Self.drop(name)
+    }
 
     deinit {
+        guard !isDropped.load(ordering: .relaxed) else { return }
         let name = self.name
         Task { await Self.drop(name) }
     }
