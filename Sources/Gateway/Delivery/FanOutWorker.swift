@@ -182,12 +182,14 @@ package actor FanOutWorker {
 
     private func beginJob(of chunk: Chunk) async -> ActiveJob? {
         let notification = chunk.id.notification
-        // Another chunk of the notification may load it while this one waits.
-        if !jobs.contains(notification), let fresh = await loadJob(notification), !jobs.contains(notification) {
-            jobs.insert(fresh)
-            await cancelIfSuperseded(notification)
-        }
-        return jobs.retain(notification)
+        if let known = jobs.retain(notification) { return known }
+        guard let fresh = await loadJob(notification) else { return nil }
+        // Another chunk of the notification may have loaded it meanwhile.
+        if let known = jobs.retain(notification) { return known }
+        jobs.insert(fresh)
+        let job = jobs.retain(notification)
+        await cancelIfSuperseded(notification)
+        return job
     }
 
     private func loadJob(_ notification: NotificationID) async -> ActiveJob? {

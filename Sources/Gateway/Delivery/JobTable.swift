@@ -9,8 +9,6 @@ struct JobTable {
 
     var notifications: [NotificationID] { Array(table.keys) }
 
-    func contains(_ notification: NotificationID) -> Bool { table[notification] != nil }
-
     func cancellation(of notification: NotificationID) -> Cancellation? { table[notification]?.cancellation }
 
     mutating func insert(_ job: ActiveJob) {
