@@ -91,13 +91,17 @@ let package = Package(
         tests("JSON"),
         tests("Observability"),
         tests("Gateway", ["JSON", "Networking", "Observability"]),
-        tests("API", ["Gateway", "HTTP", "JSON", "Networking", "Security", "TestSupport"]),
+        tests("API", ["Gateway", "HTTP", "JSON", "Networking", "Observability", "Security", "TestSupport"]),
         tests("Store", ["Gateway", "JSON", "Networking", "PostgreSQL", "Security", "TestSupport"]),
         tests("APNs", ["APNsSimulator", "Gateway", "HTTP", "JSON", "Networking", "Security", "TestSupport"]),
         tests("APNsSimulator", ["HTTP", "JSON", "Networking", "Security", "TestSupport"]),
         tests("Configuration", ["Observability", "Security"]),
         .testTarget(
-            name: "EndToEndTests", dependencies: ["TestSupport", "HTTP", "JSON", "Networking", "PostgreSQL", "Security"],
+            name: "EndToEndTests",
+            dependencies: [
+                "APNsSimulator", "HTTP", "JSON", "Networking", "PostgreSQL", "Security", "TestSupport", "openpushctl",
+                "openpushd",
+            ],
             path: "Tests/EndToEndTests", swiftSettings: strict),
         .testTarget(name: "TidyTests", path: "Tests/TidyTests", swiftSettings: strict),
     ]

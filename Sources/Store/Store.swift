@@ -69,6 +69,7 @@ package enum StoreStatements {
         AdministrationStatements.all + ClickStatements.all + CarvingStatements.all + ChunkClaimStatements.all
         + ChunkRecordStatements.all + DeviceStatements.all + FanOutStatements.all + MaintenanceStatements.all
         + PrincipalStatements.all + ProviderTokenStatements.all + RateLimitStatements.all + ReaderStatements.all
-        + SegmentStatements.all + StartStatements.all + StartTokenStatements.all + UpdateStatements.all
+        + ReachabilityStatements.all + SegmentStatements.all + StartStatements.all + StartTokenStatements.all
+        + UpdateStatements.all
         + UpdateTokenStatements.all + WorkerStatements.all
 }

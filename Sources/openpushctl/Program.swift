@@ -1,1 +1,60 @@
-@main struct Program { static func main() {} }
+import Glibc
+import Observability
+
+/// `openpushctl`: administration of a gateway from a shell.
+@main struct Program {
+    static func main() async {
+        do {
+            let arguments = try CommandArguments(Array(CommandLine.arguments.dropFirst()))
+            guard !arguments.isHelp, !arguments.words.isEmpty else {
+                print(help)
+                exit(arguments.isHelp ? 0 : 64)
+            }
+            let report = try await run(arguments)
+            print(report.rendered(asJSON: arguments.isJSON))
+            exit(report.status)
+        } catch let failure as CommandFailure {
+            Logger.writeToStandardError(failure.description)
+            exit(failure.status)
+        } catch let mistake as CommandArguments.Mistake {
+            Logger.writeToStandardError("\(mistake) (openpushctl --help)")
+            exit(64)
+        } catch {
+            Logger.writeToStandardError("\(error)")
+            exit(70)
+        }
+    }
+
+    private static func run(_ arguments: CommandArguments) async throws -> Report {
+        switch arguments.words {
+        case ["schema", "apply"]:
+            try arguments.finish()
+            return try await Commands.applySchema()
+        case ["app", "create"]: return try await Commands.createApplication(arguments)
+        case ["app", "list"]: return try await Commands.listApplications(arguments)
+        case ["key", "create"]: return try await Commands.createKey(arguments)
+        case ["key", "list"]: return try await Commands.listKeys(arguments)
+        case ["key", "revoke"]: return try await Commands.revokeKey(arguments)
+        case ["segment", "create"]: return try await Commands.createSegment(arguments)
+        case ["doctor"]: return try await Doctor.run(arguments)
+        default: throw CommandArguments.Mistake(description: "there is no command '\(arguments.words.joined(separator: " "))'")
+        }
+    }
+
+    private static let help = """
+        usage: openpushctl COMMAND [--json]
+
+          schema apply
+          app create --name N --bundle-id B --team-id T --key-id K --key-file AuthKey.p8 [--environment production|sandbox]
+          app list
+          key create --app ID --kind rest|client|read
+          key list [--app ID]
+          key revoke --key-id ID
+          segment create --app ID --name N --filters JSON
+          doctor --app ID [--environment production|sandbox]
+
+        OPENPUSH_DATABASE_URL says where the database is; app create and doctor need OPENPUSH_MASTER_KEY as well.
+        Exit status: 0 done, 1 doctor found something, 64 wrong command, 65 wrong data, 66 unreadable file,
+        69 database away, 70 refused by the database, 78 wrong configuration.
+        """
+}

@@ -1,0 +1,18 @@
+import Gateway
+import PostgreSQL
+
+/// What `/readyz` asks.
+extension Store {
+    /// Whether the database answers and holds the schema.
+    package func isReachable() async -> Bool {
+        guard let found = try? await query(ReachabilityStatements.probe) else { return false }
+        return found.rowCount == 1 && found.bool(row: 0, column: 0)
+    }
+}
+
+enum ReachabilityStatements {
+    static let all = [probe]
+
+    /// Names a table by text, so that it also answers where the schema is missing.
+    static let probe = Statement(name: "probe", text: "select to_regclass('notification') is not null")
+}

@@ -1,0 +1,159 @@
+import Configuration
+import Gateway
+import JSON
+import Observability
+import Security
+import Store
+
+/// The commands that work on the database alone.
+enum Commands {
+    static func applySchema() async throws -> Report {
+        try await Session.run { session in
+            try await session.store.applySchema()
+            return Report(members: [("applied", .flag(true))], lines: ["The schema is applied."])
+        }
+    }
+
+    static func createApplication(_ arguments: consuming CommandArguments) async throws -> Report {
+        let name = try arguments.take("name")
+        let bundleID = try arguments.take("bundle-id", expected: "a bundle identifier such as com.example.app") {
+            $0.utf8.allSatisfy(isBundleCharacter) && $0.utf8.count <= 155 ? $0 : nil
+        }
+        let key = ProviderKey(
+            teamID: try arguments.take("team-id", expected: "1 to 32 letters and digits", appleIdentifier),
+            keyID: try arguments.take("key-id", expected: "1 to 32 letters and digits", appleIdentifier))
+        let path = try arguments.take("key-file")
+        let environmentName = arguments.takeOptional("environment") ?? PushEnvironment.production.name
+        guard let environment = PushEnvironment(name: environmentName) else {
+            throw CommandArguments.Mistake(description: "--environment must be production or sandbox")
+        }
+        try arguments.finish()
+        guard let pem = try? CredentialFile.read(path: path) else { throw CommandFailure.noInput("\(path) cannot be read") }
+        return try await Session.run(needs: [.masterKey]) { session in
+            let creation = try await session.store.createApplication(
+                name: name, bundleID: bundleID, key: key, pem: pem, environment: environment)
+            guard case .created(let application) = creation else {
+                throw CommandFailure.data("\(path) is not a .p8 signing key: a PEM private key on the curve P-256 is expected")
+            }
+            return Report(
+                members: describe(application), lines: ["App \(application.publicID) (\(name), \(bundleID)) is created."])
+        }
+    }
+
+    static func listApplications(_ arguments: CommandArguments) async throws -> Report {
+        try arguments.finish()
+        return try await Session.run { session in
+            let applications = try await session.store.applications()
+            return Report(
+                members: [("apps", .list(applications.map(describe)))],
+                lines: applications.map {
+                    "\($0.publicID)  \($0.name)  \($0.bundleID)  team \($0.providerKey.teamID)  key \($0.providerKey.keyID)  "
+                        + $0.defaultEnvironment.name
+                })
+        }
+    }
+
+    static func createKey(_ arguments: consuming CommandArguments) async throws -> Report {
+        let publicID = try arguments.take("app", expected: "an app_id (UUID)") { UUID($0) }
+        let kind = try arguments.take("kind", expected: "rest, client or read") { KeyKind(name: $0) }
+        try arguments.finish()
+        return try await Session.run { session in
+            let application = try await session.application(publicID)
+            let key = try await session.store.createKey(kind: kind, application: application.id)
+            return Report(
+                members: [
+                    ("key_id", .text("\(key.id)")), ("key", .text(key.key.exposed)), ("kind", .text(kind.name)),
+                    ("app_id", .text("\(publicID)")),
+                ],
+                lines: [
+                    "Key \(key.id) (\(kind.name)) is created. It is shown only now:", "", "  \(key.key.exposed)",
+                ])
+        }
+    }
+
+    static func listKeys(_ arguments: consuming CommandArguments) async throws -> Report {
+        let wanted = arguments.takeOptional("app")
+        let publicID = wanted.flatMap { UUID($0) }
+        guard wanted == nil || publicID != nil else {
+            throw CommandArguments.Mistake(description: "--app must be an app_id (UUID)")
+        }
+        try arguments.finish()
+        return try await Session.run { session in
+            let keys = try await session.store.keys().filter { publicID == nil || $0.applicationID == publicID }
+            return Report(
+                members: [
+                    (
+                        "keys",
+                        .list(
+                            keys.map { key in
+                                [
+                                    ("key_id", .text("\(key.id)")), ("app_id", .text("\(key.applicationID)")),
+                                    ("kind", .text(key.kind.name)), ("created_at", .number(key.createdAt.seconds)),
+                                    ("revoked", .flag(key.isRevoked)),
+                                ]
+                            })
+                    )
+                ],
+                lines: keys.map { "\($0.id)  app \($0.applicationID)  \($0.kind.name)\($0.isRevoked ? "  revoked" : "")" })
+        }
+    }
+
+    static func revokeKey(_ arguments: consuming CommandArguments) async throws -> Report {
+        let id = try arguments.take("key-id", expected: "a key_id (UUID)") { UUID($0) }
+        try arguments.finish()
+        return try await Session.run { session in
+            guard try await session.store.revokeKey(id) else {
+                throw CommandFailure.data("there is no key \(id); openpushctl key list shows all")
+            }
+            return Report(
+                members: [("key_id", .text("\(id)")), ("revoked", .flag(true))],
+                lines: ["Key \(id) is revoked; no request with it is answered any more."])
+        }
+    }
+
+    static func createSegment(_ arguments: consuming CommandArguments) async throws -> Report {
+        let publicID = try arguments.take("app", expected: "an app_id (UUID)") { UUID($0) }
+        let name = try arguments.take("name", expected: "at most \(AdmissionLimits.nameCharacterCount) characters") {
+            $0.unicodeScalars.count <= AdmissionLimits.nameCharacterCount ? $0 : nil
+        }
+        let text = try arguments.take("filters")
+        try arguments.finish()
+        let definition = Array(text.utf8)
+        do {
+            _ = try FilterParser.parse(JSONDocument(parsing: definition).root, field: "filters")
+        } catch {
+            throw CommandFailure.data("--filters is not a list of filters: \(error)")
+        }
+        return try await Session.run { session in
+            let application = try await session.application(publicID)
+            let creation = try await session.store.createSegment(
+                id: nil, name: name, definition: definition, application: application.id)
+            guard case .created(let id) = creation else { throw CommandFailure.data("the app has a segment of that name") }
+            return Report(
+                members: [("segment_id", .text("\(id)")), ("name", .text(name)), ("app_id", .text("\(publicID)"))],
+                lines: ["Segment \(id) (\(name)) is created."])
+        }
+    }
+
+    private static func describe(_ application: Application) -> [(String, Report.Value)] {
+        [
+            ("app_id", .text("\(application.publicID)")), ("name", .text(application.name)),
+            ("bundle_id", .text(application.bundleID)), ("team_id", .text(application.providerKey.teamID)),
+            ("apns_key_id", .text(application.providerKey.keyID)), ("environment", .text(application.defaultEnvironment.name)),
+        ]
+    }
+
+    private static func appleIdentifier(_ text: String) -> String? {
+        (1...32).contains(text.utf8.count) && text.utf8.allSatisfy { isBundleCharacter($0) && $0 != UInt8(ascii: ".") }
+            ? text : nil
+    }
+
+    private static func isBundleCharacter(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+            UInt8(ascii: "."), UInt8(ascii: "-"):
+            true
+        default: false
+        }
+    }
+}

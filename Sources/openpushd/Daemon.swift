@@ -1,0 +1,123 @@
+import APNs
+import Configuration
+import Gateway
+import Glibc
+import HTTP
+import Networking
+import Observability
+import PostgreSQL
+import Security
+import Store
+
+/// The running daemon: builds the loops, serves until a signal, then drains.
+struct Daemon {
+    private let configuration: DaemonConfiguration
+    private let logger: Logger
+    private let metrics = Metrics()
+
+    init(configuration: DaemonConfiguration) {
+        self.configuration = configuration
+        logger = Logger(level: configuration.log.level, format: configuration.log.format)
+    }
+
+    func run() async throws {
+        Signals.ignoreBrokenPipes()
+        // Before any thread is started, so that all of them leave these signals to the signal source.
+        try Signals.block([SIGTERM, SIGINT])
+        let listeners = try configuration.listen.map { try listen(on: $0) }
+        defer { for listener in listeners { listener.close() } }
+        let shared = try sharedServices(listeners: listeners)
+        let loops = try (0..<configuration.eventLoopCount).map { try EventLoop.start(name: "loop-\($0)") }
+        defer { for loop in loops { loop.stop() } }
+        let services = makeServices(loops, shared)
+        for service in services { shared.workers.hang(service.worker) }
+
+        let (stops, stop) = AsyncStream.makeStream(of: Int32.self)
+        let signals = try await SignalWatch.start(on: loops[0]) { stop.yield($0) }
+        try await serve(services, shared: shared, until: stops)
+        _ = signals
+    }
+
+    // MARK: Building
+
+    private func listen(on address: ListenAddress) throws -> Listener {
+        guard let socketAddress = SocketAddress(literal: address.host, port: address.port) else {
+            throw SystemError(operation: "listen on \(address)", code: EINVAL)
+        }
+        return try Listener.bind(socketAddress)
+    }
+
+    private func sharedServices(listeners: [Listener]) throws -> SharedServices {
+        var apns = APNs.APNsConfiguration()
+        apns.production = APNsEndpoint(host: configuration.apns.production.host, port: configuration.apns.production.port)
+        apns.sandbox = APNsEndpoint(host: configuration.apns.sandbox.host, port: configuration.apns.sandbox.port)
+        apns.connectionCount = configuration.apns.connectionCount
+        let serverTLS = try configuration.tls.map { certificate in
+            try TLSContext.server(
+                certificateChainPEM: certificate.chainPEM, privateKeyPEM: certificate.keyPEM.exposed,
+                applicationProtocols: ["h2", "http/1.1"])
+        }
+        return SharedServices(
+            databaseOptions: try DatabaseOptions(url: configuration.databaseURL.exposed),
+            sealingKey: configuration.masterKey.exposed, apnsConfiguration: apns,
+            apnsTLS: try TLSContext.client(extraRootsPEM: configuration.apns.extraRootsPEM, applicationProtocols: ["h2"]),
+            serverTLS: serverTLS, listeners: listeners, workers: WorkerBell(), metrics: metrics, logger: logger,
+            node: "\(ProcessEnvironment.hostName)/\(getpid())")
+    }
+
+    private func makeServices(_ loops: [EventLoop], _ shared: SharedServices) -> [LoopServices] {
+        // Provider tokens must be one a key: the minters live on the first loop's connections to PostgreSQL.
+        var minters: ProviderTokenMinters?
+        return loops.enumerated().map { number, loop in
+            LoopServices(loop: loop, number: number, shared: shared) { store in
+                if let minters { return minters }
+                let first = ProviderTokenMinters(vault: store)
+                minters = first
+                return first
+            }
+        }
+    }
+
+    // MARK: Serving
+
+    private func serve(_ services: [LoopServices], shared: SharedServices, until stops: AsyncStream<Int32>) async throws {
+        for service in services { await service.pool.start() }
+        let bell = NotificationListener(loop: services[0].loop, options: shared.databaseOptions, channels: ["fan_out"]) { _ in
+            shared.workers.ring()
+        }
+        await bell.start()
+        for service in services { try await service.server.start() }
+        let upkeep = Task { await Upkeep(loop: services[0].loop, store: services[0].store, logger: logger).run() }
+        let working = Task {
+            await withDiscardingTaskGroup { group in
+                for service in services { group.addTask { await service.worker.run() } }
+            }
+        }
+        let scheme = shared.serverTLS == nil ? "http" : "https"
+        StandardOutput.write(
+            "openpushd listens on " + shared.listeners.map { "\(scheme)://\($0.address)" }.joined(separator: " "))
+
+        for await signal in stops {
+            logger.log(.info, "Stopping: finishing what is on the wire", [.signal: "\(signal)"])
+            break
+        }
+        upkeep.cancel()
+        await bell.stop()
+        await drain(services)
+        await Deadline.wait(for: working, atMost: configuration.drainTimeout, on: services[0].loop)
+        for service in services { await service.pool.close() }
+        logger.log(.info, "Stopped")
+    }
+
+    /// Stops taking requests and chunks; what is on the wire to APNs is answered or given up.
+    private func drain(_ services: [LoopServices]) async {
+        let timeout = configuration.drainTimeout
+        await withDiscardingTaskGroup { group in
+            for service in services {
+                group.addTask { await service.worker.stop() }
+                group.addTask { await service.server.drain(timeout: timeout) }
+                group.addTask { await service.sender.drain(timeout: timeout) }
+            }
+        }
+    }
+}

@@ -1,0 +1,80 @@
+import API
+import APNs
+import Gateway
+import HTTP
+import Networking
+import Observability
+import PostgreSQL
+import Security
+import Store
+
+/// What all loops of this process share: what must be one, and what only tells the others.
+struct SharedServices: Sendable {
+    let databaseOptions: DatabaseOptions
+    let sealingKey: SealingKey
+    let apnsConfiguration: APNs.APNsConfiguration
+    let apnsTLS: TLSContext
+    let serverTLS: TLSContext?
+    let listeners: [Listener]
+    let board = ProgressBoard()
+    let jobs = ActiveJobs()
+    let workers: WorkerBell
+    let metrics: Metrics
+    let logger: Logger
+    let node: String
+}
+
+/// One event loop with everything that lives on it: connections of clients, to PostgreSQL and to APNs, and a fan-out worker.
+///
+/// A second loop and a second daemon are the same thing: nothing here is shared with another loop but `SharedServices`.
+struct LoopServices: Sendable {
+    /// Connections to PostgreSQL of one loop: requests and the fan-out share them.
+    static let databaseConnectionCount = 6
+
+    let loop: EventLoop
+    let pool: DatabasePool
+    let store: Store
+    let sender: APNsSender
+    let worker: FanOutWorker
+    let server: HTTPServer
+
+    /// Builds the services of one loop; nothing runs yet.
+    init(loop: EventLoop, number: Int, shared: SharedServices, minters: (Store) -> ProviderTokenMinters) {
+        self.loop = loop
+        let logger = shared.logger
+        pool = DatabasePool(loop: loop, options: shared.databaseOptions, size: Self.databaseConnectionCount) { event in
+            Self.log(event, logger)
+        }
+        store = Store(pool: pool, sealingKey: shared.sealingKey)
+        sender = APNsSender(
+            loop: loop, configuration: shared.apnsConfiguration, tls: shared.apnsTLS, minters: minters(store), logger: logger,
+            metrics: shared.metrics)
+        let renderer = LiveActivityPayload()
+        let clock = SystemClocks.fanOut(on: loop)
+        worker = FanOutWorker(
+            executor: loop, queue: store, sender: sender, renderer: renderer, board: shared.board, jobs: shared.jobs,
+            clock: clock, node: "\(shared.node)/\(number)", logger: logger, counters: FanOutCounters(metrics: shared.metrics))
+        let ledger = AnnouncedLedger(base: store, board: shared.board, jobs: shared.jobs) { [workers = shared.workers] in
+            workers.ring()
+        }
+        let handler = APIHandler(
+            ports: APIPorts(
+                directory: store, admission: Admission(ledger: ledger, renderer: renderer, now: { SystemClocks.now().seconds }),
+                waiter: LedgerFanOutWaiter(ledger: ledger, board: shared.board, clock: clock), registry: store, segments: store,
+                reader: store),
+            clock: SystemClocks.api(on: loop),
+            readiness: { [store] in [ReadinessPart(name: "database", isReady: await store.isReachable())] },
+            metrics: shared.metrics, logger: logger)
+        let reports = ServerReports(metrics: shared.metrics, logger: logger)
+        server = HTTPServer(
+            loop: loop, listeners: shared.listeners, tls: shared.serverTLS, handler: handler, report: { reports.note($0) })
+    }
+
+    private static func log(_ event: DatabasePool.Event, _ logger: Logger) {
+        switch event {
+        case .connected: logger.log(.info, "PostgreSQL is reachable again")
+        case .connectionLost(let reason): logger.log(.warning, "A connection to PostgreSQL was lost", [.reason: reason])
+        case .connectingFailed(let reason, _): logger.log(.warning, "PostgreSQL cannot be reached", [.reason: reason])
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import APNsSimulator
+import Foundation
+import HTTP
+import JSON
+import Security
+import Synchronization
+import TestSupport
+
+/// A gateway as an operator runs it: PostgreSQL, a simulated APNs, `openpushd` as a process, an app with its keys.
+final class Deployment: Sendable {
+    static let teamID = "TEAM123456"
+    static let keyID = "KEY1234567"
+    static let bundleID = "com.example.app"
+    static let activityType = "MatchAttributes"
+
+    let database: TestDatabase
+    let simulator: Simulator
+    let environment: [String: String]
+    let app: App
+    private let files: URL
+    private let daemons = Mutex<[RunningProgram]>([])
+
+    /// An app with one key of each kind.
+    struct App: Sendable {
+        let id: String
+        let restKey: String
+        let clientKey: String
+        let readKey: String
+    }
+
+    /// Builds everything, lends it to `body`, and takes it down whatever happens.
+    static func run(
+        daemons count: Int = 1, settings: [String: String] = [:], _ body: (Deployment) async throws -> Void
+    ) async throws {
+        let deployment = try await Deployment(settings: settings)
+        do {
+            for _ in 0..<count { try await deployment.startDaemon() }
+            try await body(deployment)
+        } catch {
+            await deployment.end()
+            throw error
+        }
+        await deployment.end()
+    }
+
+    private init(settings: [String: String]) async throws {
+        files = FileManager.default.temporaryDirectory.appendingPathComponent("openpushd-deployment-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: files, withIntermediateDirectories: true)
+        let key = ES256PrivateKey.generate()
+        var configuration = SimulatorConfiguration()
+        configuration.keys = [ProviderKey(teamID: Self.teamID, keyID: Self.keyID, publicKey: key.publicKey)]
+        simulator = try await Simulator.start(configuration)
+        database = try await TestDatabase.make()
+        let roots = files.appendingPathComponent("apns-ca.pem")
+        try Data(simulator.certificateAuthority.certificatePEM).write(to: roots)
+        try Data(key.pem).write(to: files.appendingPathComponent("AuthKey.p8"))
+        environment = [
+            "OPENPUSH_DATABASE_URL": database.url, "OPENPUSH_LISTEN": "127.0.0.1:0",
+            "OPENPUSH_APNS_PRODUCTION_URL": "https://\(simulator.productionAddress)",
+            "OPENPUSH_APNS_SANDBOX_URL": "https://\(simulator.sandboxAddress)", "OPENPUSH_APNS_CA_FILE": roots.path,
+            "OPENPUSH_MASTER_KEY": Base64.encode(RandomBytes.generate(count: 32)), "OPENPUSH_LOG_LEVEL": "info",
+        ].merging(settings) { _, setting in setting }
+        app = try await Self.createApp(environment, keyFile: files.appendingPathComponent("AuthKey.p8").path)
+    }
+
+    private static func createApp(_ environment: [String: String], keyFile: String) async throws -> App {
+        let created = try await control(
+            environment,
+            [
+                "app", "create", "--name", "Test", "--bundle-id", bundleID, "--team-id", teamID, "--key-id", keyID, "--key-file",
+                keyFile,
+            ])
+        guard let id = created["app_id"]?.string else { throw RunningProgram.Failure(description: "no app_id in the answer") }
+        var keys: [String] = []
+        for kind in ["rest", "client", "read"] {
+            let answer = try await control(environment, ["key", "create", "--app", id, "--kind", kind])
+            keys.append(answer["key"]?.string ?? "")
+        }
+        return App(id: id, restKey: keys[0], clientKey: keys[1], readKey: keys[2])
+    }
+
+    private static func control(_ environment: [String: String], _ arguments: [String]) async throws -> JSONValue {
+        let result = try await RunningProgram.run("openpushctl", arguments + ["--json"], environment: environment)
+        guard result.status == 0 else { throw RunningProgram.Failure(description: "openpushctl \(arguments): \(result.errors)") }
+        return try JSONDocument(parsing: Array(result.output.utf8.dropLast())).root
+    }
+
+    /// Another app, with the same signing key.
+    func createApp() async throws -> App {
+        try await Self.createApp(environment, keyFile: files.appendingPathComponent("AuthKey.p8").path)
+    }
+
+    /// Runs `openpushctl` with `--json`; its exit status and what it printed.
+    func control(_ arguments: String...) async throws -> (status: Int32, answer: JSONValue?, errors: String) {
+        let result = try await RunningProgram.run("openpushctl", arguments + ["--json"], environment: environment)
+        return (result.status, try? JSONDocument(parsing: Array(result.output.utf8)).root, result.errors)
+    }
+
+    @discardableResult func startDaemon(settings: [String: String] = [:]) async throws -> RunningProgram {
+        let daemon = try await RunningProgram.start(
+            "openpushd", environment: environment.merging(settings) { _, setting in setting })
+        daemons.withLock { $0.append(daemon) }
+        return daemon
+    }
+
+    var daemon: RunningProgram { daemons.withLock { $0[$0.count - 1] } }
+
+    /// The port of a daemon; that of the newest by default.
+    func port(of daemon: RunningProgram? = nil) throws -> UInt16 {
+        let line = (daemon ?? self.daemon).readyLine
+        guard let text = line.split(separator: ":").last, let port = UInt16(text) else {
+            throw RunningProgram.Failure(description: "no port in: \(line)")
+        }
+        return port
+    }
+
+    func client(of daemon: RunningProgram? = nil, version: TestHTTPClient.Version = .http1) throws -> TestHTTPClient {
+        TestHTTPClient(port: try port(of: daemon), version: version)
+    }
+
+    private func end() async {
+        for daemon in daemons.withLock({ $0 }) { await daemon.crash() }
+        await simulator.stop()
+        await database.drop()
+        try? FileManager.default.removeItem(at: files)
+    }
+}
