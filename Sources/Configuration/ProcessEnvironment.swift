@@ -20,6 +20,7 @@ package enum ProcessEnvironment {
         var entry = unsafe environ
         // The list ends with a null pointer.
         while let text = unsafe entry.pointee {
+            // An entry is a C string that lives as long as the process.
             let pair = unsafe String(cString: text)
             if let separator = pair.firstIndex(of: "=") {
                 variables[String(pair[..<separator])] = String(pair[pair.index(after: separator)...])

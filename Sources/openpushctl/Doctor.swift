@@ -65,10 +65,10 @@ enum Doctor {
         _ outcome: PushOutcome, application: Application, environment: PushEnvironment
     ) -> Report {
         let finding = DoctorFinding(outcome)
-        let where_ = "\(application.bundleID) in \(environment.name)"
+        let place = "\(application.bundleID) in \(environment.name)"
         let lines =
             [
-                "App \(application.publicID): \(where_), team \(application.providerKey.teamID), key \(application.providerKey.keyID)"
+                "App \(application.publicID): \(place), team \(application.providerKey.teamID), key \(application.providerKey.keyID)"
             ]
             + DoctorFinding.Part.allCases.map { part in
                 "  \(part.rawValue): \(finding.verdicts[part]?.rawValue ?? DoctorFinding.Verdict.unknown.rawValue)"
