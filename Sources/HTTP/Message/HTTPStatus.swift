@@ -1,5 +1,6 @@
 /// Reason phrases of RFC 9110, for the status line of HTTP/1.1 and for refusals.
 package enum HTTPStatus {
+    /// Empty for a status this server has no words for, as RFC 9112, 4 allows.
     package static func reason(_ status: Int) -> String {
         switch status {
         case 200: "OK"
@@ -26,7 +27,7 @@ package enum HTTPStatus {
         case 501: "Not Implemented"
         case 503: "Service Unavailable"
         case 505: "HTTP Version Not Supported"
-        default: "Status"
+        default: ""
         }
     }
 }

@@ -142,6 +142,6 @@ struct RefusedMessage: Sendable, CustomTestStringConvertible {
     @Test("has a promised status for every violation", arguments: HTTP1Violation.allCases)
     func status(violation: HTTP1Violation) {
         #expect([400, 413, 414, 417, 431, 501, 505].contains(violation.status))
-        #expect(HTTPStatus.reason(violation.status) != "Status")
+        #expect(!HTTPStatus.reason(violation.status).isEmpty)
     }
 }

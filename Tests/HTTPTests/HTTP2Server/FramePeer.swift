@@ -80,10 +80,32 @@ struct Frame: Equatable {
     }
 }
 
+/// Makes frames of bytes that arrive in pieces.
+struct FrameReader {
+    private var unread: [UInt8] = []
+    /// All frames so far.
+    private(set) var frames: [Frame] = []
+
+    /// - Returns: the frames these bytes complete.
+    mutating func read(_ bytes: [UInt8]) -> [Frame] {
+        unread += bytes
+        var new: [Frame] = []
+        while unread.count >= 9 {
+            let count = Int(unread[0]) << 16 | Int(unread[1]) << 8 | Int(unread[2])
+            guard unread.count >= 9 + count, let kind = Frame.Kind(rawValue: unread[3]) else { break }
+            let streamID = Int32(Frame.number(unread[5...]))
+            new.append(Frame(kind: kind, flags: unread[4], streamID: streamID, payload: Array(unread[9..<(9 + count)])))
+            unread.removeFirst(9 + count)
+        }
+        frames += new
+        return new
+    }
+}
+
 /// A client that speaks in frames to a session: what it sends is what the test writes down.
 final class FramePeer {
     let session: HTTP2ServerSession
-    private var unread: [UInt8] = []
+    private var reader = FrameReader()
 
     init(settings: [HTTP2Setting]? = [], limits: HTTP2ServerLimits = HTTP2ServerLimits()) throws {
         session = try HTTP2ServerSession(settings: settings, limits: limits)
@@ -104,16 +126,9 @@ final class FramePeer {
 
     /// The frames the session sends now.
     func frames() throws -> [Frame] {
-        while try session.takeOutput(into: &unread, limit: 16_384) {}
-        var frames: [Frame] = []
-        while unread.count >= 9 {
-            let count = Int(unread[0]) << 16 | Int(unread[1]) << 8 | Int(unread[2])
-            guard unread.count >= 9 + count, let kind = Frame.Kind(rawValue: unread[3]) else { break }
-            let streamID = Int32(Frame.number(unread[5...]))
-            frames.append(Frame(kind: kind, flags: unread[4], streamID: streamID, payload: Array(unread[9..<(9 + count)])))
-            unread.removeFirst(9 + count)
-        }
-        return frames
+        var output: [UInt8] = []
+        while try session.takeOutput(into: &output, limit: 16_384) {}
+        return reader.read(output)
     }
 
     /// The frames of one kind among those the session sends now.
