@@ -92,7 +92,7 @@ let package = Package(
         tests("Observability"),
         tests("Gateway", ["JSON", "Networking", "Observability"]),
         tests("API", ["Gateway", "HTTP", "JSON", "Networking", "Observability", "Security", "TestSupport"]),
-        tests("Store", ["Gateway", "JSON", "Networking", "PostgreSQL", "Security", "TestSupport"]),
+        tests("Store", ["Gateway", "JSON", "Networking", "Observability", "PostgreSQL", "Security", "TestSupport"]),
         tests("APNs", ["APNsSimulator", "Gateway", "HTTP", "JSON", "Networking", "Security", "TestSupport"]),
         tests("APNsSimulator", ["HTTP", "JSON", "Networking", "Security", "TestSupport"]),
         tests("Configuration", ["Observability", "Security"]),

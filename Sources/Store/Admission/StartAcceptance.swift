@@ -33,12 +33,11 @@ extension Store {
         let earlier: StartAcceptance?
     }
 
-    /// Locks the activity's name, so that everything after it sees what earlier requests of that name committed.
     private func find(
         _ start: StartCommand, application: ApplicationID, on connection: DatabaseConnection
     ) async throws -> Findings {
         var calls = [
-            StatementCall(UpdateStatements.lock, [.application(application), .text(start.activityID)]),
+            StatementCall(StartStatements.limitTime, [.text("\(Self.reachTimeoutMilliseconds)")]),
             StatementCall(StartStatements.type, [.application(application), .text(start.activityType)]),
         ]
         if let key = start.idempotency {
@@ -61,21 +60,25 @@ extension Store {
         on connection: DatabaseConnection
     ) async throws -> StartAcceptance {
         let frozen = audience.flatMap { $0.isEverybody ? nil : String(decoding: $0.json, as: UTF8.self) }
-        let stored = try await connection.query(
-            StartStatements.accept,
-            [
-                .application(application), start.idempotency.map { .uuid($0.key) } ?? .null,
-                start.idempotency.map { .bytes($0.bodyDigest) } ?? .null, .text(start.activityID), .int32(type),
-                .text(start.name), .bytes(start.content.stored), .int64(PushLifetime.seconds(of: .start)),
-                .bool(start.content.alerts.count > 1), Parameter(frozen), devices.map(Parameter.int64Array) ?? .null,
-                .int32(Int32(Self.listChunkDeviceCount)),
-            ])
+        // Alone with the activity's name: an end that is accepted at the same time either stops this start or comes before it.
+        let stored = try await connection.run([
+            StatementCall(UpdateStatements.lock, [.application(application), .text(start.activityID)]),
+            StatementCall(
+                StartStatements.accept,
+                [
+                    .application(application), start.idempotency.map { .uuid($0.key) } ?? .null,
+                    start.idempotency.map { .bytes($0.bodyDigest) } ?? .null, .text(start.activityID), .int32(type),
+                    .text(start.name), .bytes(start.content.stored), .int64(PushLifetime.seconds(of: .start)),
+                    .bool(start.content.alerts.count > 1), Parameter(frozen), devices.map(Parameter.int64Array) ?? .null,
+                    .int32(Int32(Self.listChunkDeviceCount)),
+                ]),
+        ])[1]
         if stored.rowCount == 1 {
             return .accepted(
                 AcceptedNotification(
                     id: NotificationID(rawValue: stored.int64(row: 0, column: 0)), publicID: stored.uuid(column: 1)))
         }
-        // The key was used meanwhile, by a start of another activity; its commit is what this statement waited for.
+        // The key was used meanwhile; the commit of who used it is what this statement waited for.
         guard let key = start.idempotency else { throw StorageError.unavailable }
         let winner = try await connection.query(StartStatements.replay, [.application(application), .uuid(key.key)])
         guard let replayed = Self.replay(winner, of: key) else { throw StorageError.unavailable }

@@ -2,9 +2,13 @@ import Gateway
 import PostgreSQL
 
 enum StartStatements {
-    static let all = [replay, type, devicesByAlias, devicesBySubscription, accept]
+    static let all = [limitTime, replay, type, devicesByAlias, devicesBySubscription, accept]
 
     static let keyLifetime = "interval '\(AdmissionLimits.idempotencyDays) days'"
+
+    /// For the rest of the transaction: milliseconds, as text.
+    static let limitTime = Statement(
+        name: "start_limit_time", text: "select set_config('statement_timeout', $1, true)")
 
     /// The first use of a key: app, key.
     static let replay = Statement(

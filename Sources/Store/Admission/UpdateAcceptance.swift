@@ -80,12 +80,18 @@ enum UpdateStatements {
             limit 1
             """)
 
+    // The latest one may have late joiners waiting although it has finished.
+    /// What a newer state takes the place of: activity, events.
     static let lockOlder = Statement(
         name: "update_lock_older",
         text: """
             select notification_id
             from fan_out
-            where activity_number = $1 and finished_at is null and not is_superseded and event = any($2::smallint[])
+            where notification_id in (
+                    select notification_id from fan_out where activity_number = $1 and finished_at is null
+                    union all
+                    select latest_notification from activity where activity_number = $1)
+                and not is_superseded and event = any($2::smallint[])
             order by notification_id
             for update
             """)

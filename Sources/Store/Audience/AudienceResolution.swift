@@ -74,12 +74,12 @@ extension Store {
         let parameters = sql.parameters(
             application: application, type: type, low: 0, high: .max, momentMicroseconds: momentMicroseconds)
         let result = try await connection.queryUnprepared(
-            "select exists (select \(sql.source(withDevice: false)))", parameters, deadline: Self.reachTimeout)
+            "select exists (select \(sql.source(withDevice: false)))", parameters)
         return result.bool(row: 0, column: 0)
     }
 
-    /// Longest the check may take that a start reaches anybody; a condition that matches nobody reads the whole app.
-    static let reachTimeout: Duration = .seconds(6)
+    /// Longest the check may take whether a start reaches anybody; a condition that matches nobody reads the whole app.
+    static let reachTimeoutMilliseconds = 5_000
 }
 
 extension Sequence where Element: Hashable {

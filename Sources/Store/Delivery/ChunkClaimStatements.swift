@@ -58,7 +58,8 @@ enum ChunkClaimStatements {
     static let nextRetry = Statement(
         name: "chunk_next_retry",
         text: """
-            select greatest(ceil(extract(epoch from min(retry.not_before) - clock_timestamp()) * 1000), 0)::bigint
+            select case when count(*) > 0 then
+                greatest(ceil(extract(epoch from min(retry.not_before) - clock_timestamp()) * 1000), 0)::bigint end
             from delivery_retry as retry join fan_out using (notification_id)
             where \(isReachable)
             """)

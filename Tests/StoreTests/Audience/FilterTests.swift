@@ -1,0 +1,109 @@
+import Foundation
+import Gateway
+import PostgreSQL
+import TestSupport
+import Testing
+
+@testable import Store
+
+@Suite("Filters", .enabled(if: TestDatabase.isAvailable)) struct FilterTests {
+    /// The moment ages are counted to, seconds since 1970.
+    static let moment: Int64 = 1_900_000_000
+
+    @Test("find exactly the devices that match, for many random expressions")
+    func findMatches() async throws {
+        try await StoreFixture.with { fixture in
+            var random = SeededGenerator(seed: 20_261_130)
+            let devices = (1...200).map { FilterDevice(number: $0, random: &random) }
+            for device in devices { try await fixture.addDevice(device.number) { device.fill(&$0) } }
+            let type = Int32(try #require(try await fixture.number("select type_id from activity_type")))
+            var numbers: [Int64: Int] = [:]
+            for device in devices { numbers[try await fixture.deviceNumber(device.number)] = device.number }
+            var matchCount = 0
+            for _ in 0..<500 {
+                let audience = FrozenAudience(
+                    included: Self.branches(&random, allowsEverybody: true),
+                    excluded: Bool.random(using: &random) ? Self.branches(&random, allowsEverybody: false) : [])
+                #expect(FrozenAudience(json: audience.json) == audience)
+                let found = try await Self.find(audience, type: type, fixture).compactMap { numbers[$0] }
+                let expected = devices.filter { device in
+                    audience.included.contains { $0.allSatisfy(device.matches) }
+                        && !audience.excluded.contains { $0.allSatisfy(device.matches) }
+                }
+                #expect(found == expected.map(\.number), "\(audience)")
+                matchCount += found.count
+            }
+            // The expressions are worth something only when some match and some do not.
+            #expect((5_000...95_000).contains(matchCount))
+        }
+    }
+
+    @Test("find the same when read in windows")
+    func findInWindows() async throws {
+        try await StoreFixture.with { fixture in
+            var random = SeededGenerator(seed: 7)
+            let devices = (1...60).map { FilterDevice(number: $0, random: &random) }
+            for device in devices { try await fixture.addDevice(device.number) { device.fill(&$0) } }
+            let type = Int32(try #require(try await fixture.number("select type_id from activity_type")))
+            for _ in 0..<30 {
+                let audience = FrozenAudience(included: Self.branches(&random, allowsEverybody: false), excluded: [])
+                let whole = try await Self.find(audience, type: type, fixture)
+                let middle = try await fixture.deviceNumber(30)
+                let first = try await Self.find(audience, type: type, fixture, high: middle)
+                let second = try await Self.find(audience, type: type, fixture, low: middle)
+                #expect(first + second == whole)
+            }
+        }
+    }
+
+    @Test("take any number of conditions")
+    func takeMany() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.addDevice(1) { $0.tags = ["t7": "v7"] }
+            let type = Int32(try #require(try await fixture.number("select type_id from activity_type")))
+            let branches = (0..<400).map { [FilterCondition.tag(key: "t\($0)", .compares(.equal, "v\($0)"))] }
+            let found = try await Self.find(FrozenAudience(included: branches, excluded: []), type: type, fixture)
+            #expect(try await found == [fixture.deviceNumber(1)])
+        }
+    }
+
+    @Test(
+        "order versions by their numbers",
+        arguments: [
+            ("1.2.0", [1, 2]), ("0", []), ("1.10", [1, 10]), ("", nil), ("1..2", nil), ("v1", nil), ("1.2-beta", nil),
+            ("1234567890123456789", nil),
+        ] as [(String, [Int64]?)])
+    func parseVersions(version: String, parts: [Int64]?) { #expect(AppVersion.parts(version) == parts) }
+
+    private static func find(
+        _ audience: FrozenAudience, type: Int32, _ fixture: StoreFixture, low: Int64 = 0, high: Int64 = .max
+    ) async throws -> [Int64] {
+        let sql = AudienceSQL(audience)
+        let result = try await fixture.session.queryUnprepared(
+            "select token.device_id \(sql.source(withDevice: false)) order by token.device_id",
+            sql.parameters(
+                application: fixture.application.id, type: type, low: low, high: high, momentMicroseconds: moment * 1_000_000))
+        return (0..<result.rowCount).map { result.int64(row: $0, column: 0) }
+    }
+
+    private static func branches(_ random: inout SeededGenerator, allowsEverybody: Bool) -> [[FilterCondition]] {
+        if allowsEverybody, Int.random(in: 0..<12, using: &random) == 0 { return FrozenAudience.everybody }
+        return (0..<Int.random(in: 1...3, using: &random)).map { _ in
+            (0..<Int.random(in: 1...3, using: &random)).map { _ in FilterCondition.random(&random) }
+        }
+    }
+}
+
+/// Reproducible randomness (SplitMix64).
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+    init(seed: UInt64) { state = seed }
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+        return value ^ (value >> 31)
+    }
+    mutating func pick<Value>(_ values: [Value]) -> Value { values[Int.random(in: 0..<values.count, using: &self)] }
+}

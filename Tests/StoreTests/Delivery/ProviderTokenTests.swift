@@ -1,0 +1,82 @@
+import Gateway
+import PostgreSQL
+import Security
+import TestSupport
+import Testing
+
+@testable import Store
+
+@Suite("Provider token", .enabled(if: TestDatabase.isAvailable)) struct ProviderTokenTests {
+    private static func token(_ text: String, _ issuedAt: Int64) -> ProviderToken {
+        ProviderToken(token: text, issuedAt: issuedAt)
+    }
+
+    @Test("is replaced by one daemon, when it is the expected one and old enough")
+    func isReplaced() async throws {
+        try await StoreFixture.with { fixture in
+            let key = fixture.application.providerKey
+            let store = fixture.store
+            let none = try await store.currentToken(of: key)
+            #expect(none == nil)
+            let first = Self.token("first", 1_000)
+            #expect(try await store.replaceToken(of: key, expected: nil, with: first, minimumAgeSeconds: 1_200) == first)
+            #expect(try await store.currentToken(of: key) == first)
+            let second = Self.token("second", 3_000)
+            #expect(try await store.replaceToken(of: key, expected: nil, with: second, minimumAgeSeconds: 1_200) == first)
+            let early = Self.token("early", 2_199)
+            #expect(try await store.replaceToken(of: key, expected: first, with: early, minimumAgeSeconds: 1_200) == first)
+            #expect(try await store.replaceToken(of: key, expected: first, with: second, minimumAgeSeconds: 1_200) == second)
+            let third = Self.token("third", 9_000)
+            #expect(try await store.replaceToken(of: key, expected: first, with: third, minimumAgeSeconds: 1_200) == second)
+            #expect(try await store.currentToken(of: ProviderKey(teamID: "TEAM123456", keyID: "OTHER12345")) == nil)
+        }
+    }
+
+    @Test("offered by many at once has one winner")
+    func hasOneWinner() async throws {
+        try await StoreFixture.with(connections: 8) { fixture in
+            let key = fixture.application.providerKey
+            for expected in [nil, try await fixture.store.currentToken(of: key)] {
+                let used = try await withThrowingTaskGroup(of: ProviderToken.self) { group in
+                    for number in 0..<20 {
+                        group.addTask {
+                            try await fixture.store.replaceToken(
+                                of: key, expected: expected, with: Self.token("\(number)", 5_000), minimumAgeSeconds: 0)
+                        }
+                    }
+                    return try await group.reduce(into: Set()) { $0.insert($1) }
+                }
+                #expect(used.count == 1)
+                #expect(try await fixture.store.currentToken(of: key) == used.first)
+            }
+        }
+    }
+
+    @Test("and signing key are sealed, and useless under another master key")
+    func areSealed() async throws {
+        try await StoreFixture.with { fixture in
+            let key = fixture.application.providerKey
+            let pem = try #require(try await fixture.store.signingKey(of: key))
+            #expect(String(decoding: pem, as: UTF8.self).contains("PRIVATE KEY"))
+            let token = Self.token("secret-token", 1_000)
+            _ = try await fixture.store.replaceToken(of: key, expected: nil, with: token, minimumAgeSeconds: 0)
+            let plain = try await fixture.number(
+                """
+                select (select count(*) from signing_key where position('PRIVATE'::bytea in sealed_pem) > 0)
+                    + (select count(*) from provider_token where position('secret'::bytea in sealed_token) > 0)
+                """)
+            #expect(plain == 0)
+            let other = Store(pool: fixture.pool, sealingKey: SealingKey(bytes: Array(repeating: 9, count: 32))!)
+            #expect(try await other.signingKey(of: key) == nil)
+            #expect(try await other.currentToken(of: key) == nil)
+            let fresh = Self.token("fresh", 1_001)
+            #expect(try await other.replaceToken(of: key, expected: nil, with: fresh, minimumAgeSeconds: 1_200) == fresh)
+            // A sealed value does not open in the place of another one.
+            try await fixture.session.execute(
+                """
+                insert into signing_key select team_id, 'KEY7654321', sealed_pem from signing_key
+                """)
+            #expect(try await fixture.store.signingKey(of: ProviderKey(teamID: "TEAM123456", keyID: "KEY7654321")) == nil)
+        }
+    }
+}
