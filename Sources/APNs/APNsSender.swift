@@ -7,7 +7,7 @@ package import Security
 ///
 /// Each environment and signing key has its own pool, so that a broken key or service holds no other app back.
 package actor APNsSender: PushSender {
-    private struct PoolKey: Hashable {
+    struct PoolKey: Hashable {
         let environment: PushEnvironment
         let providerKey: ProviderKey
     }
@@ -18,8 +18,8 @@ package actor APNsSender: PushSender {
     private let logger: Logger
     private let metrics: PoolMetrics
     private var tls: TLSContext
-    private var pools: [PoolKey: PushPool] = [:]
-    private var isDraining = false
+    private(set) var pools: [PoolKey: PushPool] = [:]
+    private(set) var isDraining = false
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
 

@@ -16,6 +16,7 @@ enum ConnectionFailure: Error, CustomStringConvertible {
     case stream(StreamError)
     case session(HTTP2Error)
     case endOfStream
+    case sessionEnded
     case protocolNotAgreed(String?)
     case silent(StaticString)
 
@@ -24,6 +25,7 @@ enum ConnectionFailure: Error, CustomStringConvertible {
         case .stream(let error): error.description
         case .session(let error): error.description
         case .endOfStream: "APNs closed the connection"
+        case .sessionEnded: "APNs violated HTTP/2"
         case .protocolNotAgreed(let other): "ALPN agreed on \(other ?? "nothing"), not on h2"
         case .silent(let reason): "\(reason)"
         }
@@ -132,9 +134,16 @@ final class APNsConnection {
             }
             guard hadOutput else {
                 needsFlush = false
-                return
+                return try checkSession()
             }
         }
+    }
+
+    /// A session that ended without the peer's GOAWAY has met a violation of the protocol.
+    private func checkSession() throws(ConnectionFailure) {
+        guard session.isFinished else { return }
+        guard session.goAway != nil, inFlightCount == 0 else { throw .sessionEnded }
+        life.drain()
     }
 
     /// Whether so many streams are free that filling them makes full TLS records.

@@ -103,7 +103,7 @@ package struct HTTP2ClientLimits: Sendable {
     ///
     /// A body that does not fit the connection's window opens only when nothing else waits for the window.
     package func canSubmit(bodyByteCount: Int) -> Bool {
-        guard unsafe state.pointee.goAway == nil, openCount < streamLimit, !isWornOut else { return false }
+        guard openCount < streamLimit, !isWornOut, unsafe nghttp2_session_check_request_allowed(handle) != 0 else { return false }
         let waiting = unsafe state.pointee.waitingBodyByteCount
         return unsafe waiting == 0 || waiting + bodyByteCount <= Int(nghttp2_session_get_remote_window_size(handle))
     }
