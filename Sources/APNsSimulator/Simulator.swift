@@ -66,7 +66,7 @@ package final class Simulator: Sendable {
 
     /// Closes listeners and connections, and ends the threads. Those who wait are told that nothing comes.
     package func stop() async {
-        core.log.giveUpAll()
+        core.log.close()
         let control = control.withLock { control in
             defer { control = nil }
             return control
@@ -75,7 +75,6 @@ package final class Simulator: Sendable {
         await production.close()
         await sandbox.close()
         for connection in core.openConnections { await connection.finish() }
-        core.log.giveUpAll()
         for loop in loops { loop.stop() }
     }
 

@@ -38,7 +38,7 @@ struct Flags {
     private(set) var wantsHelp = false
     private(set) var authorityPath: String?
     private(set) var keys: [KeyFile] = []
-    var configuration = SimulatorConfiguration()
+    private var configuration = SimulatorConfiguration()
 
     private static let withValue = [
         "listen", "sandbox-listen", "control-listen", "ca-file", "public-key", "event-loops", "max-streams", "latency",
@@ -75,6 +75,14 @@ struct Flags {
             guard let text = environment[variable], !text.isEmpty else { continue }
             for value in name == "public-key" ? text.split(separator: " ").map(String.init) : [text] { try apply(name, value) }
         }
+    }
+
+    /// The configuration with the files it names.
+    func loadConfiguration() throws -> SimulatorConfiguration {
+        var configuration = configuration
+        configuration.certificateAuthority = try AuthorityFile.load(authorityPath)
+        configuration.keys += try keys.map { try $0.load() }
+        return configuration
     }
 
     private mutating func apply(_ name: String, _ value: String) throws {

@@ -1,47 +1,71 @@
 import APNsSimulator
 import Glibc
 import Networking
+import Synchronization
 
 /// Plays APNs until it is told to end.
+///
+/// `main` is not `async`: the runtime would park the main thread where signals are not blocked.
 @main struct Program {
     /// Status of a process that was called with wrong flags. Source: sysexits.h, EX_USAGE.
     private static let usageStatus: Int32 = 64
-    private static let endingSignals = [SIGTERM, SIGINT]
 
-    static func main() async {
+    static func main() {
         do {
-            try Signals.block(endingSignals)
+            try EndingSignals.block()
             Signals.ignoreBrokenPipes()
-            var flags = try Flags(CommandLine.arguments.dropFirst(), environment: EnvironmentVariables.all)
-            if flags.wantsHelp {
-                StandardStream.output.write(Flags.help)
-                return
+            let flags = try Flags(CommandLine.arguments.dropFirst(), environment: EnvironmentVariables.all)
+            if flags.wantsHelp { return StandardStream.output.write(Flags.help) }
+            let configuration = try flags.loadConfiguration()
+            let running = Mutex<Simulator?>(nil)
+            Task.detached {
+                do {
+                    let simulator = try await Simulator.start(configuration)
+                    running.withLock { $0 = simulator }
+                    announce(simulator, authorityPath: flags.authorityPath)
+                } catch { fail(error) }
             }
-            let authority = try AuthorityFile.load(flags.authorityPath)
-            flags.configuration.certificateAuthority = authority
-            for path in flags.keys { flags.configuration.keys.append(try path.load()) }
-            let simulator = try await Simulator.start(flags.configuration)
-            StandardStream.output.write(
-                "production=\(simulator.productionAddress) sandbox=\(simulator.sandboxAddress)"
-                    + " control=\(simulator.controlAddress.map { "\($0)" } ?? "none") ca=\(flags.authorityPath ?? "none")\n")
-            try await waitForSignal()
-            await simulator.stop()
-        } catch let error as UsageError {
-            StandardStream.error.write("apns-simulator: \(error)\nTry apns-simulator --help.\n")
-            exit(usageStatus)
-        } catch {
-            StandardStream.error.write("apns-simulator: \(error)\n")
-            exit(EXIT_FAILURE)
-        }
+            EndingSignals.wait()
+            guard let simulator = running.withLock({ $0 }) else { return }
+            Task.detached {
+                await simulator.stop()
+                exit(EXIT_SUCCESS)
+            }
+            // A second signal does not wait for the connections.
+            EndingSignals.wait()
+        } catch { fail(error) }
     }
 
-    private static func waitForSignal() async throws {
-        let loop = try EventLoop.start(name: "signals")
-        let (signals, continuation) = AsyncStream.makeStream(of: Int32.self)
-        let source = try SignalSource(endingSignals, loop: loop) { continuation.yield($0) }
-        loop.perform {
-            do { try source.start() } catch { continuation.finish() }
-        }
-        for await _ in signals { break }
+    private static func announce(_ simulator: Simulator, authorityPath: String?) {
+        StandardStream.output.write(
+            "production=\(simulator.productionAddress) sandbox=\(simulator.sandboxAddress)"
+                + " control=\(simulator.controlAddress.map { "\($0)" } ?? "none") ca=\(authorityPath ?? "none")\n")
+    }
+
+    private static func fail(_ error: any Error) -> Never {
+        StandardStream.error.write("apns-simulator: \(error)\n")
+        guard error is UsageError else { exit(EXIT_FAILURE) }
+        StandardStream.error.write("Try apns-simulator --help.\n")
+        exit(usageStatus)
+    }
+}
+
+/// SIGTERM and SIGINT, which end the simulator in order.
+private enum EndingSignals {
+    private static let numbers = [SIGTERM, SIGINT]
+
+    /// Before any thread is started: threads inherit the mask.
+    static func block() throws { try Signals.block(numbers) }
+
+    /// Returns when one of them has come.
+    static func wait() {
+        var set = sigset_t()
+        var number: Int32 = 0
+        // All three borrow the variables for the call only; the numbers are valid, so none of them fails.
+        unsafe sigemptyset(&set)
+        // As above.
+        for number in numbers { unsafe sigaddset(&set, number) }
+        // As above.
+        unsafe sigwait(&set, &number)
     }
 }

@@ -2,7 +2,21 @@ import HTTP
 import JSON
 import Security
 
-/// Answers control requests: what may be asked of the simulator over HTTP.
+/// Answers control requests: what may be asked of the simulator over HTTP. Errors are 400 `{"error": sentence}`.
+///
+/// | request | does |
+/// |---|---|
+/// | `GET /` | addresses of the push listeners, and the certificate to trust |
+/// | `POST /tokens` | declares a device token, or an array of them: `token`, `environment`, `state`, `since`, `topic` |
+/// | `GET /tokens?token=&limit=` | what was sent to each |
+/// | `POST /keys`, `DELETE /keys/ID` | `team_id`, `key_id`, `public_key` (PEM), `environments`, `topics`, `related_key_ids` |
+/// | `POST /rules`, `GET /rules`, `DELETE /rules[/ID]` | a rule or an array of them: see `RuleReader` |
+/// | `POST /release` | answers held requests: `count`, `token` |
+/// | `POST /connections` | `settings`, `goaway`, `stall_ms`, `close` for every open connection, now; `environment` |
+/// | `GET /requests?since=&limit=&token=&environment=&event=&settled=` | what was received; with `wait_ms=&count=` waits for it |
+/// | `GET /stats` | sums |
+/// | `GET /settings`, `PUT /settings` | see `SettingsReader`; what is not named stays |
+/// | `POST /reset` | forgets rules, tokens and records |
 struct ControlHandler: HTTPHandler {
     /// Requests or tokens shown when the request names no `limit`, and the most it may name.
     static let defaultLimit = 100

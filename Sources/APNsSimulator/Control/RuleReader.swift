@@ -2,6 +2,11 @@ import HTTP
 import JSON
 
 /// Reads rules as the control listener takes them.
+///
+/// When: `on` (request or connection), `environment`, `token`, `topic`, `event`, `provider_token` (1 is the first one seen), `after`,
+/// `every`, `fraction`, `count`. What: `answer` (`status`, `reason`, `timestamp`, `headers`, `body`), `delay_ms` (a number or two),
+/// `no_answer`, `hold`, `goaway` (`last`: a stream, all, none, this or before; `code`, `debug`), `reset` (`code`), `settings`,
+/// `stall_ms`, `close` (before or after); for connections `refuse`, `ignore_handshake`, `foreign_certificate`, `settings`.
 enum RuleReader {
     static func rule(_ value: JSONValue) throws(ControlError) -> Rule {
         var object = try ControlObject(value, name: "rule")

@@ -12,6 +12,8 @@ final class RequestLog: Sendable {
         var tally = Tally()
         var waiters: [Int: Waiter] = [:]
         var lastWaiter = 0
+        /// Whether nothing comes any more, and nobody may wait for it.
+        var isClosed = false
     }
     private let state = Mutex(State())
 
@@ -51,19 +53,21 @@ final class RequestLog: Sendable {
     /// The first `limit` requests that match, oldest first.
     func select(_ query: RequestQuery, limit: Int) -> [RecordedRequest] { state.withLock { $0.ring.select(query, limit: limit) } }
 
-    /// Returns true once `count` requests match, and false when `deadline` called `giveUp` first.
+    /// Returns true once `count` requests match, and false when `giveUp` or `close` came first.
     ///
-    /// `deadline` is called with the number to give up, before the wait begins.
+    /// `deadline` is called with the number to give up, once the wait has begun.
     func wait(for count: Int, matching query: RequestQuery, deadline: (Int) -> Void) async -> Bool {
         await withCheckedContinuation { continuation in
+            var isThere = false
             let waiter: Int? = state.withLock { state in
                 let missing = count - state.ring.count(matching: query, upTo: count)
-                guard missing > 0 else { return nil }
+                isThere = missing <= 0
+                guard !isThere, !state.isClosed else { return nil }
                 state.lastWaiter += 1
                 state.waiters[state.lastWaiter] = Waiter(query: query, missing: missing, continuation: continuation)
                 return state.lastWaiter
             }
-            if let waiter { deadline(waiter) } else { continuation.resume(returning: true) }
+            if let waiter { deadline(waiter) } else { continuation.resume(returning: isThere) }
         }
     }
 
@@ -72,9 +76,10 @@ final class RequestLog: Sendable {
         state.withLock { $0.waiters.removeValue(forKey: waiter) }?.continuation.resume(returning: false)
     }
 
-    /// Ends all waits.
-    func giveUpAll() {
+    /// Ends all waits, those to come included.
+    func close() {
         let waiters = state.withLock { state in
+            state.isClosed = true
             defer { state.waiters = [:] }
             return state.waiters
         }
