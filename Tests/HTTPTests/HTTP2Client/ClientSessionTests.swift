@@ -7,7 +7,7 @@ import Testing
     func streamLimits() throws {
         var limits = HTTP2ClientLimits()
         limits.streamCount = 50
-        let peer = try FramePeer(limits: limits)
+        let peer = try ClientFramePeer(limits: limits)
         #expect(!peer.session.hasPeerSettings)
         #expect(peer.session.streamLimit == 1)
         try peer.open(streams: 10)
@@ -18,23 +18,23 @@ import Testing
             #expect(peer.submit() != nil)
         }
         #expect(!peer.session.canSubmit(bodyByteCount: 5))
-        try peer.send(Frame(type: Frame.settings, payload: [0, 3] + big(1_000)))
+        try peer.send(ClientFrame(type: ClientFrame.settings, payload: [0, 3] + big(1_000)))
         #expect(peer.session.streamLimit == 50)
-        try peer.send(Frame(type: Frame.settings, payload: [0, 3] + big(0)))
+        try peer.send(ClientFrame(type: ClientFrame.settings, payload: [0, 3] + big(0)))
         #expect(!peer.session.canSubmit(bodyByteCount: 5))
     }
 
     @Test("writes head and body of a request, and reports its end")
     func request() throws {
-        var peer = try FramePeer()
+        var peer = try ClientFramePeer()
         try peer.open()
         let slot = try #require(peer.submit())
         #expect(!peer.session.mayHaveLeft(slot: slot))
         let frames = try peer.output()
         #expect(peer.session.mayHaveLeft(slot: slot))
         let data = try #require(frames.last)
-        #expect(data == Frame(type: Frame.data, flags: 1, streamID: 1, payload: Array("hello".utf8)))
-        #expect(frames.contains { $0.type == Frame.headers && $0.streamID == 1 })
+        #expect(data == ClientFrame(type: ClientFrame.data, flags: 1, streamID: 1, payload: Array("hello".utf8)))
+        #expect(frames.contains { $0.type == ClientFrame.headers && $0.streamID == 1 })
         try peer.accept(1)
         let end = try #require(peer.ends().first)
         #expect(end.slot == slot && end.status == 200 && end.errorCode == 0 && end.answer == nil)
@@ -43,12 +43,12 @@ import Testing
 
     @Test("never indexes authorization and the identifier")
     func neverIndexed() throws {
-        var peer = try FramePeer()
+        var peer = try ClientFramePeer()
         try peer.open()
         _ = peer.submit()
-        let first = try peer.output().first { $0.type == Frame.headers }
+        let first = try peer.output().first { $0.type == ClientFrame.headers }
         _ = peer.submit()
-        let second = try #require(try peer.output().first { $0.type == Frame.headers })
+        let second = try #require(try peer.output().first { $0.type == ClientFrame.headers })
         // A repeated field that was indexed is one byte; the two secrets' names come again as never-indexed literals (0x1_).
         #expect(second.payload.filter { $0 & 0xF0 == 0x10 }.count >= 2)
         #expect(second.payload.count < (first?.payload.count ?? 0))
@@ -56,15 +56,15 @@ import Testing
 
     @Test("keeps body and retry-after of an answer other than 200, up to a bound")
     func errorAnswer() throws {
-        var peer = try FramePeer()
+        var peer = try ClientFramePeer()
         try peer.open()
         let slot = try #require(peer.submit())
         _ = try peer.output()
         // ":status 503" as a literal, then "retry-after: 3".
         let head: [UInt8] = [0x08, 3] + Array("503".utf8) + [0x00, 11] + Array("retry-after".utf8) + [1] + Array("3".utf8)
-        try peer.send(Frame(type: Frame.headers, flags: 4, streamID: 1, payload: head))
-        try peer.send(Frame(type: Frame.data, flags: 0, streamID: 1, payload: Array("{\"reason\":".utf8)))
-        try peer.send(Frame(type: Frame.data, flags: 1, streamID: 1, payload: [UInt8](repeating: 0x20, count: 5_000)))
+        try peer.send(ClientFrame(type: ClientFrame.headers, flags: 4, streamID: 1, payload: head))
+        try peer.send(ClientFrame(type: ClientFrame.data, flags: 0, streamID: 1, payload: Array("{\"reason\":".utf8)))
+        try peer.send(ClientFrame(type: ClientFrame.data, flags: 1, streamID: 1, payload: [UInt8](repeating: 0x20, count: 5_000)))
         let end = peer.session.closed(0)
         #expect(end.slot == slot && end.status == 503)
         let answer = peer.session.answer(try #require(end.answer))
@@ -75,15 +75,15 @@ import Testing
 
     @Test("refuses streams above a GOAWAY's last one, keeps those below, and takes no new ones")
     func goAway() throws {
-        var peer = try FramePeer()
+        var peer = try ClientFramePeer()
         try peer.open()
         let slots = (0..<3).compactMap { _ in peer.submit() }
         _ = try peer.output()
-        try peer.send(Frame(type: Frame.goAway, payload: big(1) + big(0) + Array("{}".utf8)))
+        try peer.send(ClientFrame(type: ClientFrame.goAway, payload: big(1) + big(0) + Array("{}".utf8)))
         #expect(peer.session.goAway == HTTP2GoAway(lastStreamID: 1, errorCode: 0, debugData: Array("{}".utf8)))
         #expect(Set(peer.ends().filter(\.isRefused).map(\.slot)) == Set(slots.dropFirst()))
         #expect(!peer.session.canSubmit(bodyByteCount: 1))
-        try peer.send(Frame(type: Frame.goAway, payload: big(1) + big(0)))
+        try peer.send(ClientFrame(type: ClientFrame.goAway, payload: big(1) + big(0)))
         try peer.accept(1)
         let end = try #require(peer.ends().first)
         #expect(end.slot == slots[0] && end.status == 200)
@@ -93,12 +93,12 @@ import Testing
 
     @Test("tells a refused stream from another reset")
     func resets() throws {
-        var peer = try FramePeer()
+        var peer = try ClientFramePeer()
         try peer.open()
         _ = (peer.submit(), peer.submit())
         _ = try peer.output()
-        try peer.send(Frame(type: Frame.reset, streamID: 1, payload: big(HTTP2ErrorCode.refusedStream)))
-        try peer.send(Frame(type: Frame.reset, streamID: 3, payload: big(HTTP2ErrorCode.internalError)))
+        try peer.send(ClientFrame(type: ClientFrame.reset, streamID: 1, payload: big(HTTP2ErrorCode.refusedStream)))
+        try peer.send(ClientFrame(type: ClientFrame.reset, streamID: 3, payload: big(HTTP2ErrorCode.internalError)))
         let ends = peer.ends()
         #expect(ends.map(\.isRefused) == [true, false])
         #expect(ends.map(\.mayHaveLeft) == [true, true])
@@ -107,38 +107,38 @@ import Testing
     @Test("obeys both windows and opens no stream whose body cannot leave")
     func windows() throws {
         let body = [UInt8](repeating: 7, count: 40_000)
-        var peer = try FramePeer(bodies: [body])
+        var peer = try ClientFramePeer(bodies: [body])
         try peer.open(window: 50_000)
         #expect(peer.session.canSubmit(bodyByteCount: body.count))
         _ = peer.submit()
         #expect(!peer.session.canSubmit(bodyByteCount: body.count), "65,535 bytes of connection window hold one body")
-        var sent = try peer.output().filter { $0.type == Frame.data }.reduce(0) { $0 + $1.payload.count }
+        var sent = try peer.output().filter { $0.type == ClientFrame.data }.reduce(0) { $0 + $1.payload.count }
         #expect(sent == 40_000)
         #expect(peer.session.canSubmit(bodyByteCount: body.count), "nothing waits: a body may begin")
         _ = peer.submit()
-        sent = try peer.output().filter { $0.type == Frame.data }.reduce(0) { $0 + $1.payload.count }
+        sent = try peer.output().filter { $0.type == ClientFrame.data }.reduce(0) { $0 + $1.payload.count }
         #expect(sent == 25_535)
         #expect(!peer.session.canSubmit(bodyByteCount: 1))
-        try peer.send(Frame(type: Frame.windowUpdate, payload: big(100_000)))
-        sent = try peer.output().filter { $0.type == Frame.data }.reduce(0) { $0 + $1.payload.count }
+        try peer.send(ClientFrame(type: ClientFrame.windowUpdate, payload: big(100_000)))
+        sent = try peer.output().filter { $0.type == ClientFrame.data }.reduce(0) { $0 + $1.payload.count }
         #expect(sent == 14_465)
     }
 
     @Test("cancels a stream with RST_STREAM and answers a PING")
     func cancelAndPing() throws {
-        var peer = try FramePeer()
+        var peer = try ClientFramePeer()
         try peer.open()
         let slot = try #require(peer.submit())
         _ = try peer.output()
         peer.session.cancel(slot: slot)
         peer.session.ping()
-        try peer.send(Frame(type: Frame.ping, payload: [1, 2, 3, 4, 5, 6, 7, 8]))
+        try peer.send(ClientFrame(type: ClientFrame.ping, payload: [1, 2, 3, 4, 5, 6, 7, 8]))
         let frames = try peer.output()
-        #expect(frames.contains(Frame(type: Frame.reset, streamID: 1, payload: big(HTTP2ErrorCode.cancel))))
-        #expect(frames.contains(Frame(type: Frame.ping, flags: 1, payload: [1, 2, 3, 4, 5, 6, 7, 8])))
-        #expect(frames.contains(Frame(type: Frame.ping, payload: [UInt8](repeating: 0, count: 8))))
+        #expect(frames.contains(ClientFrame(type: ClientFrame.reset, streamID: 1, payload: big(HTTP2ErrorCode.cancel))))
+        #expect(frames.contains(ClientFrame(type: ClientFrame.ping, flags: 1, payload: [1, 2, 3, 4, 5, 6, 7, 8])))
+        #expect(frames.contains(ClientFrame(type: ClientFrame.ping, payload: [UInt8](repeating: 0, count: 8))))
         #expect(peer.ends().map(\.slot) == [slot])
-        try peer.send(Frame(type: Frame.ping, flags: 1, payload: [UInt8](repeating: 0, count: 8)))
+        try peer.send(ClientFrame(type: ClientFrame.ping, flags: 1, payload: [UInt8](repeating: 0, count: 8)))
         #expect(peer.session.pingAnswerCount == 1)
     }
 
@@ -146,7 +146,7 @@ import Testing
     func wornOut() throws {
         var limits = HTTP2ClientLimits()
         limits.requestCount = 2
-        let peer = try FramePeer(limits: limits)
+        let peer = try ClientFramePeer(limits: limits)
         try peer.open()
         _ = peer.submit()
         #expect(!peer.session.isWornOut)
@@ -157,11 +157,11 @@ import Testing
 
     @Test("says goodbye to a peer that does not speak HTTP/2")
     func garbage() throws {
-        var peer = try FramePeer()
+        var peer = try ClientFramePeer()
         _ = try peer.output()
         try peer.session.receive(Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8).span)
         #expect(!peer.session.canSubmit(bodyByteCount: 1))
-        #expect(try peer.output().contains { $0.type == Frame.goAway })
+        #expect(try peer.output().contains { $0.type == ClientFrame.goAway })
         #expect(peer.session.isFinished)
     }
 }

@@ -1,7 +1,7 @@
 @testable import HTTP
 
 /// One frame, as the peer of a client session sees it.
-struct Frame: Equatable {
+struct ClientFrame: Equatable {
     var type: UInt8
     var flags: UInt8 = 0
     var streamID: Int32 = 0
@@ -19,7 +19,7 @@ struct Frame: Equatable {
 func big(_ value: UInt32) -> [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: value >> (24 - 8 * $0)) } }
 
 /// The server's side of a connection, frame by frame, so that a test can send what no library would.
-struct FramePeer {
+struct ClientFramePeer {
     let session: HTTP2ClientSession
     let template: HTTP2RequestTemplate
     private var isPrefaceGone = false
@@ -33,14 +33,14 @@ struct FramePeer {
 
     /// Sends the first SETTINGS.
     func open(streams: UInt32 = 100, window: UInt32 = 65_535) throws {
-        try send(Frame(type: Frame.settings, payload: [0, 3] + big(streams) + [0, 4] + big(window)))
+        try send(ClientFrame(type: ClientFrame.settings, payload: [0, 3] + big(streams) + [0, 4] + big(window)))
     }
 
-    func send(_ frame: Frame) throws { try session.receive(frame.bytes.span) }
+    func send(_ frame: ClientFrame) throws { try session.receive(frame.bytes.span) }
 
     /// Answers with status 200, which is one indexed field, and the end of the stream.
     func accept(_ streamID: Int32) throws {
-        try send(Frame(type: Frame.headers, flags: 5, streamID: streamID, payload: [0x88]))
+        try send(ClientFrame(type: ClientFrame.headers, flags: 5, streamID: streamID, payload: [0x88]))
     }
 
     func submit(body: Int = 0) -> Int? {
@@ -50,21 +50,21 @@ struct FramePeer {
     }
 
     /// Everything the session wants to send, as frames.
-    mutating func output() throws -> [Frame] {
+    mutating func output() throws -> [ClientFrame] {
         var bytes: [UInt8] = []
         while try session.withOutput({ span in for index in span.indices { bytes.append(span[index]) } }) {}
         if !isPrefaceGone {
             isPrefaceGone = true
             bytes.removeFirst(24)
         }
-        var frames: [Frame] = []
+        var frames: [ClientFrame] = []
         var rest = bytes[...]
         while rest.count >= 9 {
             let head = Array(rest.prefix(9))
             let count = Int(head[0]) << 16 | Int(head[1]) << 8 | Int(head[2])
             let streamID = head[5...].reduce(Int32(0)) { $0 << 8 | Int32($1) }
             frames.append(
-                Frame(type: head[3], flags: head[4], streamID: streamID, payload: Array(rest.dropFirst(9).prefix(count))))
+                ClientFrame(type: head[3], flags: head[4], streamID: streamID, payload: Array(rest.dropFirst(9).prefix(count))))
             rest = rest.dropFirst(9 + count)
         }
         return frames
