@@ -1,6 +1,7 @@
 import APNs
 import Configuration
 import Gateway
+import Glibc
 import Observability
 import Security
 import Store
@@ -51,7 +52,7 @@ enum Doctor {
         let content = PushContent(
             event: .update, attributesType: nil, attributes: nil, contentState: Array(#"{"doctor":true}"#.utf8), alerts: [],
             sound: nil, staleDate: nil, dismissalDate: nil, relevanceScore: nil, priority: 5)
-        let body = LiveActivityPayload().render(content, timestamp: 1_700_000_000, alert: nil)
+        let body = LiveActivityPayload().render(content, timestamp: Int64(time(nil)), alert: nil)
         let outcomes = await sender.send(
             PushBatch(
                 application: application, environment: environment, notification: NotificationID(rawValue: 0), collapseID: nil,
