@@ -1,6 +1,7 @@
 import Glibc
 import HTTP
 import Security
+import Synchronization
 
 /// A blocking TCP connection to a port of this host, under TLS when asked.
 // A test uses a socket from one thread at a time; it hands it over when it waits for a blocking call on another.
@@ -13,6 +14,8 @@ package final class TestSocket: @unchecked Sendable {
         port: UInt16, tls: (host: String, authority: [UInt8])? = nil, applicationProtocols: [String] = ["http/1.1"],
         timeoutSeconds: Int = 10, receiveBufferByteCount: Int32? = nil
     ) throws {
+        // Made before there is a connection: reading the system's roots takes time that the server counts.
+        let context = try tls.map { try TestTLSContexts.context(authority: $0.authority, applicationProtocols) }
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else { throw TestHTTPClient.Failure("socket: \(errno)") }
         if var count = receiveBufferByteCount {
@@ -31,8 +34,7 @@ package final class TestSocket: @unchecked Sendable {
             }
         }
         guard result == 0 else { throw TestHTTPClient.Failure("connect: \(errno)") }
-        if let tls {
-            let context = try TLSContext.client(extraRootsPEM: tls.authority, applicationProtocols: applicationProtocols)
+        if let tls, let context {
             let session = try TLSSession(client: context, host: tls.host)
             while try !session.handshake() {
                 try flush(session)
@@ -120,5 +122,25 @@ package final class TestSocket: @unchecked Sendable {
             return pending.count
         }
         try sendPlain(pending)
+    }
+}
+
+/// Client contexts by the authority and the protocols they were made for: each reads all roots of the system.
+private enum TestTLSContexts {
+    private struct Key: Hashable {
+        let authority: [UInt8]
+        let applicationProtocols: [String]
+    }
+
+    private static let contexts = Mutex<[Key: TLSContext]>([:])
+
+    static func context(authority: [UInt8], _ applicationProtocols: [String]) throws -> TLSContext {
+        let key = Key(authority: authority, applicationProtocols: applicationProtocols)
+        return try contexts.withLock { contexts in
+            if let context = contexts[key] { return context }
+            let context = try TLSContext.client(extraRootsPEM: authority, applicationProtocols: applicationProtocols)
+            contexts[key] = context
+            return context
+        }
     }
 }
