@@ -146,6 +146,8 @@ extension DatabaseOptions {
             ("idle_in_transaction_session_timeout", "\(idleInTransactionTimeout.wholeMilliseconds)"),
             // When a connection is closed in mid-statement, the server notices within this time and stops (PostgreSQL 14).
             ("client_connection_check_interval", "1000"),
+            // Plans are kept: one made while a table is empty would go on to read all of it when it holds millions.
+            ("enable_seqscan", "off"),
         ]
         return settings.map { "-c \($0.0)=\($0.1)" }.joined(separator: " ")
     }

@@ -142,4 +142,34 @@ import Testing
             #expect(try await fixture.deliverEverything(worker)[end.id] == [first, old, fourth])
         }
     }
+
+    @Test("prefers retries, then lists, then what was abandoned, then fresh pages")
+    func prefers() async throws {
+        try await StoreFixture.with { fixture in
+            let subscription = try await fixture.addDevice(1)
+            for number in 2...9 { try await fixture.addDevice(number) }
+            for number in 1...2 { try await fixture.hold("match-2", device: number) }
+            let lost = try await fixture.store.registerWorker(node: "lost")
+            let worker = try await fixture.store.registerWorker(node: "a")
+            let fresh = try await fixture.accept(StoreFixture.start("match-1"))
+            let update = try await fixture.accept(.update, of: "match-2")
+            let retried = try #require(try await fixture.claim(worker, 2))
+            #expect(retried.id.notification == fresh.id)
+            let abandoned = try #require(try await fixture.claim(lost, 2))
+            #expect(abandoned.id.notification == update.id)
+            try await fixture.store.releaseLease(of: lost)
+            let listed = try await fixture.accept(StoreFixture.start("match-3", .subscriptions([subscription])))
+            var record = ChunkRecord(chunk: retried.id, event: .start)
+            record.retries = retried.devices.map {
+                RetryRecord(device: $0, attempt: 1, notBefore: UnixMilliseconds(rawValue: 0))
+            }
+            #expect(try await fixture.store.record([record], worker: worker) == [])
+            var order: [NotificationID] = []
+            while let chunk = try await fixture.claim(worker, 2), order.count < 4 {
+                order.append(chunk.id.notification)
+                #expect(chunk.isRetry == (order.count == 1))
+            }
+            #expect(order == [fresh.id, listed.id, update.id, fresh.id])
+        }
+    }
 }

@@ -92,6 +92,27 @@ import Testing
         }
     }
 
+    @Test("leaves an abandoned update as unknown once a newer state took its place")
+    func abandonedOldUpdateIsUnknown() async throws {
+        try await StoreFixture.with { fixture in
+            for number in 1...3 {
+                try await fixture.addDevice(number)
+                try await fixture.hold("match-1", device: number)
+            }
+            let first = try await fixture.store.registerWorker(node: "a")
+            let second = try await fixture.store.registerWorker(node: "b")
+            let update = try await fixture.accept(.update, of: "match-1")
+            let chunk = try #require(try await fixture.claim(first, 2))
+            let end = try await fixture.accept(.end, of: "match-1")
+            try await fixture.expire(first)
+            let pushed = try await fixture.deliverEverything(second)
+            #expect(pushed.keys.sorted() == [end.id] && pushed[end.id]?.count == 3)
+            let summary = try await fixture.summary(update)
+            #expect(summary.state == .finished && summary.targetedCount == 2 && summary.unknownCount == 2)
+            #expect(try await fixture.store.record([StoreFixture.record(chunk, .update)], worker: first) == [chunk.id])
+        }
+    }
+
     @Test("gives back what the worker does not hold, to be sent")
     func givesBack() async throws {
         try await StoreFixture.with { fixture in
