@@ -77,6 +77,7 @@ let package = Package(
             [
                 "APNs", "Configuration", "Gateway", "JSON", "Networking", "Observability", "PostgreSQL", "Security", "Store",
             ]),
+        program("benchmark", ["APNs", "Gateway", "JSON", "Networking", "Observability", "Security"]),
         program("apns-simulator", ["APNsSimulator", "Networking", "Security"]),
 
         // Tests.

@@ -9,10 +9,12 @@ import Synchronization
 @main struct Program {
     /// Status of a process that was called with wrong flags. Source: sysexits.h, EX_USAGE.
     private static let usageStatus: Int32 = 64
+    private static let endingSignals = [SIGTERM, SIGINT]
 
     static func main() {
         do {
-            try EndingSignals.block()
+            // Before any thread is started: threads inherit the mask.
+            try Signals.block(endingSignals)
             Signals.ignoreBrokenPipes()
             let flags = try Flags(CommandLine.arguments.dropFirst(), environment: EnvironmentVariables.all)
             if flags.wantsHelp { return StandardStream.output.write(Flags.help) }
@@ -25,14 +27,14 @@ import Synchronization
                     announce(simulator, authorityPath: flags.authorityPath)
                 } catch { fail(error) }
             }
-            EndingSignals.wait()
+            _ = Signals.wait(for: endingSignals)
             guard let simulator = running.withLock({ $0 }) else { return }
             Task.detached {
                 await simulator.stop()
                 exit(EXIT_SUCCESS)
             }
             // A second signal does not wait for the connections.
-            EndingSignals.wait()
+            _ = Signals.wait(for: endingSignals)
         } catch { fail(error) }
     }
 
@@ -47,25 +49,5 @@ import Synchronization
         guard error is UsageError else { exit(EXIT_FAILURE) }
         StandardStream.error.write("Try apns-simulator --help.\n")
         exit(usageStatus)
-    }
-}
-
-/// SIGTERM and SIGINT, which end the simulator in order.
-private enum EndingSignals {
-    private static let numbers = [SIGTERM, SIGINT]
-
-    /// Before any thread is started: threads inherit the mask.
-    static func block() throws { try Signals.block(numbers) }
-
-    /// Returns when one of them has come.
-    static func wait() {
-        var set = sigset_t()
-        var number: Int32 = 0
-        // All three borrow the variables for the call only; the numbers are valid, so none of them fails.
-        unsafe sigemptyset(&set)
-        // As above.
-        for number in numbers { unsafe sigaddset(&set, number) }
-        // As above.
-        unsafe sigwait(&set, &number)
     }
 }

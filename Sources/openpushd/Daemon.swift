@@ -10,7 +10,7 @@ import Security
 import Store
 
 /// The running daemon: builds the loops, serves until a signal, then drains.
-struct Daemon {
+struct Daemon: Sendable {
     private let configuration: DaemonConfiguration
     private let logger: Logger
     private let metrics = Metrics()
@@ -20,10 +20,8 @@ struct Daemon {
         logger = Logger(level: configuration.log.level, format: configuration.log.format)
     }
 
-    func run() async throws {
-        Signals.ignoreBrokenPipes()
-        // Before any thread is started, so that all of them leave these signals to the signal source.
-        try Signals.block([SIGTERM, SIGINT])
+    /// Serves until a signal comes out of `stops`, then drains.
+    func run(until stops: AsyncStream<Int32>) async throws {
         let listeners = try configuration.listen.map { try listen(on: $0) }
         defer { for listener in listeners { listener.close() } }
         let shared = try sharedServices(listeners: listeners)
@@ -31,11 +29,7 @@ struct Daemon {
         defer { for loop in loops { loop.stop() } }
         let services = makeServices(loops, shared)
         for service in services { shared.workers.hang(service.worker) }
-
-        let (stops, stop) = AsyncStream.makeStream(of: Int32.self)
-        let signals = try await SignalWatch.start(on: loops[0]) { stop.yield($0) }
         try await serve(services, shared: shared, until: stops)
-        _ = signals
     }
 
     // MARK: Building

@@ -4,6 +4,8 @@ import Networking
 import Observability
 
 /// `openpushd`: the push gateway as a daemon. Its configuration is the environment; docs/operations.md lists every variable.
+///
+/// `main` is not `async`: the runtime would park the main thread where signals are not blocked.
 @main struct Program {
     /// Exit statuses, as sysexits(3) names them.
     private enum Exit {
@@ -12,27 +14,39 @@ import Observability
         static let wrongConfiguration: Int32 = 78
     }
 
-    static func main() async {
+    private static let endingSignals = [SIGTERM, SIGINT]
+
+    static func main() {
         let arguments = CommandLine.arguments.dropFirst()
-        if arguments == ["--help"] {
-            print(Self.help)
-            return
-        }
+        if arguments == ["--help"] { return StandardOutput.write(help) }
         guard arguments.isEmpty else {
             fail("openpushd takes no arguments; its configuration is the environment (openpushd --help)", status: Exit.wrongUsage)
         }
-        let configuration: DaemonConfiguration
         do {
-            configuration = try DaemonConfiguration(
+            let configuration = try DaemonConfiguration(
                 environment: ProcessEnvironment.variables(), coreCount: ProcessEnvironment.coreCount)
-        } catch {
+            // Before any thread is started: threads inherit the mask.
+            try Signals.block(endingSignals)
+            Signals.ignoreBrokenPipes()
+            serve(Daemon(configuration: configuration))
+        } catch let error as ConfigurationError {
             fail("The configuration is wrong:\n\(error)", status: Exit.wrongConfiguration)
-        }
-        do {
-            try await Daemon(configuration: configuration).run()
         } catch {
             fail("openpushd cannot serve: \(error)", status: Exit.cannotServe)
         }
+    }
+
+    private static func serve(_ daemon: Daemon) -> Never {
+        let (stops, stop) = AsyncStream.makeStream(of: Int32.self)
+        Task.detached {
+            do {
+                try await daemon.run(until: stops)
+                exit(EXIT_SUCCESS)
+            } catch {
+                fail("openpushd cannot serve: \(error)", status: Exit.cannotServe)
+            }
+        }
+        while true { stop.yield(Signals.wait(for: endingSignals)) }
     }
 
     private static let help = """

@@ -4,25 +4,15 @@ import Testing
 @testable import Networking
 
 @Suite("Signals", .timeLimit(.minutes(1))) struct SignalTests {
-    @Test("arrive on the loop instead of ending the process") func arrive() async {
+    @Test("that are blocked are taken one by one instead of ending the process") func taken() async {
         await #expect(processExitsWith: .exitCode(7)) {
-            // The threads that run the tests were started before and do not have the mask: the signals are sent to the loop's thread
-            // alone, which inherits it.
             let signals = [SIGTERM, SIGHUP]
+            // The threads that run the tests were started before and do not have the mask: the signals are sent to this thread alone.
             try Signals.block(signals)
-            let loop = try EventLoop.start(name: "signals")
-            loop.perform {
-                do throws(SystemError) {
-                    let source = try SignalSource(signals, loop: loop) { signal in
-                        if signal == SIGHUP { pthread_kill(pthread_self(), SIGTERM) } else { exit(7) }
-                    }
-                    try source.start()
-                } catch {
-                    fatalError("\(error)")
-                }
-                pthread_kill(pthread_self(), SIGHUP)
-            }
-            await loop.sleep(for: .seconds(30))
+            pthread_kill(pthread_self(), SIGHUP)
+            guard Signals.wait(for: signals) == SIGHUP else { exit(1) }
+            pthread_kill(pthread_self(), SIGTERM)
+            exit(Signals.wait(for: signals) == SIGTERM ? 7 : 1)
         }
     }
 

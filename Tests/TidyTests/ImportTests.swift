@@ -23,6 +23,7 @@ import Testing
             "APNs", "Configuration", "Gateway", "Glibc", "JSON", "Networking", "Observability", "PostgreSQL", "Security", "Store",
             "Synchronization",
         ],
+        "benchmark": ["APNs", "Gateway", "Glibc", "JSON", "Networking", "Observability", "Security", "Synchronization"],
         "apns-simulator": ["APNsSimulator", "Glibc", "Networking", "Security", "Synchronization"],
     ]
 

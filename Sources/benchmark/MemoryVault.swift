@@ -1,0 +1,20 @@
+import Gateway
+import Security
+import Synchronization
+
+/// Keeps one signing key and its provider token in memory.
+final class MemoryVault: ProviderTokenVault {
+    private let pem = ES256PrivateKey.generate().pem
+    private let token = Mutex<ProviderToken?>(nil)
+
+    func signingKey(of key: ProviderKey) async throws(StorageError) -> [UInt8]? { pem }
+    func currentToken(of key: ProviderKey) async throws(StorageError) -> ProviderToken? { token.withLock { $0 } }
+    func replaceToken(
+        of key: ProviderKey, expected: ProviderToken?, with replacement: ProviderToken, minimumAgeSeconds: Int64
+    ) async throws(StorageError) -> ProviderToken {
+        token.withLock { token in
+            if token == expected { token = replacement }
+            return token ?? replacement
+        }
+    }
+}
