@@ -14,6 +14,8 @@ package struct FanOutLimits: Sendable {
     package var recordDelay: Duration = .milliseconds(20)
     /// How long the worker sleeps when there is nothing to claim; a new notification wakes it before.
     package var pollInterval: Duration = .seconds(1)
+    /// Shortest such sleep, also when a retry is due that cannot be claimed now.
+    package var shortestNap: Duration = .milliseconds(20)
     /// How long a worker that stopped answering keeps its chunks, in seconds.
     package var leaseSeconds = 15
     /// A worker stops sending this long before its lease runs out.

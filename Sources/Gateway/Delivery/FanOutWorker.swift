@@ -133,7 +133,7 @@ package actor FanOutWorker {
 
     private func sleepUntilWork() async throws(StorageError) {
         let due = try await queue.millisecondsUntilNextRetry()
-        let nap = min(limits.pollInterval, due.map { .milliseconds(max($0, 1)) } ?? limits.pollInterval)
+        let nap = min(limits.pollInterval, max(limits.shortestNap, due.map { .milliseconds($0) } ?? limits.pollInterval))
         await claimWakeUp.sleep { [clock] in await clock.sleep(nap) }
     }
 

@@ -55,21 +55,3 @@ extension PushContent {
             priority: Int(priority))
     }
 }
-
-/// How long APNs keeps a push for a phone that is away, and how long it is retried, in seconds.
-enum PushLifetime {
-    /// A start: an hour later its moment has passed.
-    static let start: Int64 = 3_600
-    /// An update: no activity takes one for longer than its window.
-    static let update = ActivityWindow.updateSeconds
-    /// An end: the system removes an ended activity itself after this long.
-    static let end = ActivityWindow.endSeconds - ActivityWindow.updateSeconds
-
-    static func seconds(of event: ActivityEvent) -> Int64 {
-        switch event {
-        case .start: start
-        case .update: update
-        case .end: end
-        }
-    }
-}

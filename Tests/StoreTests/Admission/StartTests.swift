@@ -30,7 +30,7 @@ import Testing
             #expect(job.content == content)
             #expect(job.activityID == "match-1")
             #expect(job.application == fixture.application)
-            #expect(job.expiresAt - job.timestamp == 3_600)
+            #expect(job.expiresAt - job.timestamp == 8 * 3_600)
             #expect(try await fixture.store.job(for: NotificationID(rawValue: 1)) == nil)
         }
     }
