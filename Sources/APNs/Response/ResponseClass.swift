@@ -4,8 +4,8 @@ import Gateway
 ///
 /// Source: Apple, "Handling notification responses from APNs". A reason this version does not know is judged by its status.
 package enum ResponseClass {
-    /// Shortest wait before a push that APNs answered with 5xx is sent again. Source: Apple names 15 minutes.
-    package static let serverErrorDelayMilliseconds: Int64 = 15 * 60 * 1000
+    /// Shortest wait before a push that APNs answered with 5xx is sent again; it grows with each try (docs/decisions/0010).
+    package static let serverErrorDelayMilliseconds: Int64 = 5_000
     /// Shortest wait after "too many requests" to one device. Source: Apple engineers advise at most one update a second.
     package static let tooManyRequestsDelayMilliseconds: Int64 = 5_000
     /// Shortest wait while APNs refuses the provider token; one probe is sent in this time.

@@ -5,6 +5,7 @@ import Testing
 
 @Suite("Response class") struct ResponseClassTests {
     static let quarter: Int64 = 900_000
+    static let soon: Int64 = 5_000
     static let table: [(Int, String?, PushOutcome, Consequence)] = [
         (200, nil, .accepted, .nothing),
         (400, "BadCollapseId", .rejected(.badCollapseID), .nothing),
@@ -40,10 +41,10 @@ import Testing
             .replaceConnection
         ),
         (429, "TooManyRequests", .deferred(.tooManyRequests, delayMilliseconds: 5_000), .nothing),
-        (500, "InternalServerError", .deferred(.internalServerError, delayMilliseconds: quarter), .nothing),
-        (503, "ServiceUnavailable", .deferred(.serviceUnavailable, delayMilliseconds: quarter), .replaceConnection),
-        (503, "Service Unavailable", .deferred(.serviceUnavailable, delayMilliseconds: quarter), .replaceConnection),
-        (503, "Shutdown", .deferred(.shutdown, delayMilliseconds: quarter), .resendElsewhere),
+        (500, "InternalServerError", .deferred(.internalServerError, delayMilliseconds: soon), .nothing),
+        (503, "ServiceUnavailable", .deferred(.serviceUnavailable, delayMilliseconds: soon), .replaceConnection),
+        (503, "Service Unavailable", .deferred(.serviceUnavailable, delayMilliseconds: soon), .replaceConnection),
+        (503, "Shutdown", .deferred(.shutdown, delayMilliseconds: soon), .resendElsewhere),
         // Reasons nobody knows, or none at all, are judged by their status.
         (400, "Novelty", .rejected(.otherClientError), .nothing),
         (403, nil, .rejected(.otherClientError), .nothing),
@@ -52,8 +53,8 @@ import Testing
         (410, "Novelty", .tokenDead(.unregistered, since: nil), .nothing),
         (413, nil, .rejected(.payloadTooLarge), .nothing),
         (429, nil, .deferred(.tooManyRequests, delayMilliseconds: 5_000), .nothing),
-        (502, nil, .deferred(.otherServerError, delayMilliseconds: quarter), .nothing),
-        (599, "Novelty", .deferred(.otherServerError, delayMilliseconds: quarter), .nothing),
+        (502, nil, .deferred(.otherServerError, delayMilliseconds: soon), .nothing),
+        (599, "Novelty", .deferred(.otherServerError, delayMilliseconds: soon), .nothing),
         // Our own names for outcomes are not Apple's reasons.
         (400, "Accepted", .rejected(.otherClientError), .nothing),
         (400, "Superseded", .rejected(.otherClientError), .nothing),
@@ -86,7 +87,7 @@ import Testing
         // The moment of RFC 9110's example: Sun, 06 Nov 1994 08:49:37 GMT.
         let verdict = ResponseClass.verdict(
             on: PushResponse(status: 503, reason: "ServiceUnavailable", retryAfter: value), wallSeconds: 784_111_777)
-        #expect(verdict.outcome == .deferred(.serviceUnavailable, delayMilliseconds: milliseconds ?? Self.quarter))
+        #expect(verdict.outcome == .deferred(.serviceUnavailable, delayMilliseconds: milliseconds ?? Self.soon))
     }
 
     @Test("reads reason and timestamp of a body, and survives any other body")

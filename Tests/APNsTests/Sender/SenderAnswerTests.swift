@@ -34,7 +34,7 @@ extension SenderTests {
                         .tokenDead(.expiredToken, since: UnixMilliseconds(rawValue: 1_700_000_000_456)),
                         .tokenDead(.deviceTokenNotForTopic, since: nil), .deferred(.tooManyRequests, delayMilliseconds: 5_000),
                         .deferred(.serviceUnavailable, delayMilliseconds: 3_000),
-                        .deferred(.internalServerError, delayMilliseconds: 900_000), .rejected(.otherClientError), .accepted,
+                        .deferred(.internalServerError, delayMilliseconds: 5_000), .rejected(.otherClientError), .accepted,
                     ])
             }
         }
