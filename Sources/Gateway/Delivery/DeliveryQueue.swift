@@ -164,14 +164,14 @@ package protocol DeliveryQueue: Sendable {
         async throws(StorageError) -> Chunk?
     /// Makes the worker's claimed chunks claimable again, but for those it knows of; nothing of the others was sent.
     ///
-    /// For claims that were committed although the answer was lost.
+    /// For claims that were committed although the answer was lost, and for what a stopping worker did not get to.
     func giveBackChunks(of worker: WorkerID, except held: [ChunkID]) async throws(StorageError)
     /// What a notification sends; nil when it is not known.
     func job(for notification: NotificationID) async throws(StorageError) -> PushJob?
-    /// Whether a newer state or an end took its place since.
-    func isSuperseded(_ notification: NotificationID) async throws(StorageError) -> Bool
+    /// Those of the notifications whose place a newer state or an end has taken since.
+    func superseded(among notifications: [NotificationID]) async throws(StorageError) -> [NotificationID]
     /// Stores outcomes and closes the chunks in one transaction; returns the chunks that another worker took over meanwhile.
     func record(_ records: [ChunkRecord], worker: WorkerID) async throws(StorageError) -> [ChunkID]
-    /// Milliseconds until the next retry is due; nil when none waits.
-    func millisecondsUntilNextRetry() async throws(StorageError) -> Int64?
+    /// Milliseconds until the next retry of other apps than these is due; nil when none waits.
+    func millisecondsUntilNextRetry(excluding applications: [ApplicationID]) async throws(StorageError) -> Int64?
 }

@@ -17,7 +17,8 @@ package actor FanOutWorker {
     private let counters: FanOutCounters
     private let claimWakeUp = WakeUp()
     private let recordWakeUp = WakeUp()
-    private let tickWakeUp = WakeUp()
+    private let heartbeatWakeUp = WakeUp()
+    private let leaseWakeUp = WakeUp()
 
     private struct FinishedChunk {
         let application: ApplicationID
@@ -34,8 +35,8 @@ package actor FanOutWorker {
     private var finished: [FinishedChunk] = []
     private var isClaimingDone = false
     private var isRecorderDone = false
-    /// Whether a claim may have been committed without this worker knowing its chunk.
-    private var hasUnansweredClaim = false
+    /// Until when a claim that was not answered may still be committed, without this worker knowing its chunk.
+    private var unansweredClaimEndsAt: ContinuousClock.Instant?
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
 
@@ -61,8 +62,12 @@ package actor FanOutWorker {
         leaseExtendedAt = clock.instant()
     }
 
-    /// Tells the worker that there is something to claim.
-    package nonisolated func wake() { claimWakeUp.call() }
+    /// Tells the worker that a notification was accepted, here or by another daemon: there is something to claim, and perhaps
+    /// something to stop.
+    package nonisolated func wake() {
+        claimWakeUp.call()
+        heartbeatWakeUp.call()
+    }
 
     /// Stops claiming; `run` returns when what is open has been recorded. Drain the sender as well, or it may take long.
     package func stop() {
@@ -75,13 +80,21 @@ package actor FanOutWorker {
         await register()
         await withDiscardingTaskGroup { group in
             group.addTask { await self.keepLease() }
+            group.addTask { await self.watchLease() }
             group.addTask { await self.recordOutcomes() }
             await self.claimChunks(&group)
             isClaimingDone = true
             recordWakeUp.call()
         }
-        guard let worker else { return }
-        do { try await queue.releaseLease(of: worker) } catch {
+        if let worker { await leave(worker) }
+    }
+
+    /// What was claimed and never sent goes to other workers; with the lease alone they would take a start for one that was sent.
+    private func leave(_ worker: WorkerID) async {
+        do {
+            try await queue.giveBackChunks(of: worker, except: [])
+            try await queue.releaseLease(of: worker)
+        } catch {
             logger.log(.warning, "The lease was not given back; it runs out by itself", [.reason: "\(error)"])
         }
     }
@@ -110,18 +123,16 @@ package actor FanOutWorker {
                 continue
             }
             do {
-                if hasUnansweredClaim { try await giveBackUnheldChunks(of: worker) }
+                try await giveBackUnheldChunks(of: worker)
                 let busy = openChunks.applications(holding: limits.openChunkCountPerApplication)
-                hasUnansweredClaim = true
-                let chunk = try await queue.claimChunk(for: worker, deviceCount: limits.chunkDeviceCount, excluding: busy)
-                hasUnansweredClaim = false
+                let chunk = try await claimChunk(for: worker, excluding: busy)
                 pause = limits.firstPause
                 if let chunk {
                     openChunks.open(chunk.application)
                     sending.insert(chunk.id)
                     group.addTask { await self.process(chunk) }
                 } else {
-                    try await sleepUntilWork()
+                    try await sleepUntilWork(excluding: busy)
                 }
             } catch {
                 logger.log(.warning, "No chunk could be claimed", [.reason: "\(error)"])
@@ -131,16 +142,28 @@ package actor FanOutWorker {
         }
     }
 
-    private func sleepUntilWork() async throws(StorageError) {
-        let due = try await queue.millisecondsUntilNextRetry()
+    private func claimChunk(for worker: WorkerID, excluding busy: [ApplicationID]) async throws(StorageError) -> Chunk? {
+        do throws(StorageError) {
+            return try await queue.claimChunk(for: worker, deviceCount: limits.chunkDeviceCount, excluding: busy)
+        } catch {
+            // No statement runs longer than a lease lasts.
+            unansweredClaimEndsAt = clock.instant() + .seconds(limits.leaseSeconds)
+            throw error
+        }
+    }
+
+    private func sleepUntilWork(excluding busy: [ApplicationID]) async throws(StorageError) {
+        let due = try await queue.millisecondsUntilNextRetry(excluding: busy)
         let nap = min(limits.pollInterval, max(limits.shortestNap, due.map { .milliseconds($0) } ?? limits.pollInterval))
         await claimWakeUp.sleep { [clock] in await clock.sleep(nap) }
     }
 
-    /// A claim may have been committed although its answer was lost; nothing of it was sent.
+    /// A claim may be committed although its answer was lost, even some time afterwards; nothing of it was sent.
     private func giveBackUnheldChunks(of worker: WorkerID) async throws(StorageError) {
+        guard let end = unansweredClaimEndsAt else { return }
+        let isOver = clock.instant() >= end
         try await queue.giveBackChunks(of: worker, except: finished.map(\.record.chunk) + Array(sending))
-        hasUnansweredClaim = false
+        if isOver { unansweredClaimEndsAt = nil }
     }
 
     // MARK: Sending
@@ -188,7 +211,7 @@ package actor FanOutWorker {
         if let known = jobs.retain(notification) { return known }
         jobs.insert(fresh)
         let job = jobs.retain(notification)
-        await cancelIfSuperseded(notification)
+        await cancelSuperseded(among: [notification])
         return job
     }
 
@@ -208,13 +231,15 @@ package actor FanOutWorker {
     }
 
     /// Another daemon may have accepted the newer state.
-    private func cancelIfSuperseded(_ notification: NotificationID) async {
-        guard let cancellation = jobs.cancellation(of: notification), !cancellation.isCancelled else { return }
+    private func cancelSuperseded(among notifications: [NotificationID]) async {
+        guard !notifications.isEmpty else { return }
         do {
-            if try await queue.isSuperseded(notification) { cancellation.cancel(.superseded) }
+            for notification in try await queue.superseded(among: notifications) {
+                jobs.cancellation(of: notification)?.cancel(.superseded)
+            }
         } catch {
-            // Asked again at the next tick; until then the device orders states by their timestamps.
-            logger.log(.debug, "Whether a notification is superseded is not known", [.reason: "\(error)"])
+            // Asked again before long; until then the device orders states by their timestamps.
+            logger.log(.debug, "Whether notifications are superseded is not known", [.reason: "\(error)"])
         }
     }
 
@@ -242,7 +267,8 @@ package actor FanOutWorker {
             }
         }
         isRecorderDone = true
-        tickWakeUp.call()
+        heartbeatWakeUp.call()
+        leaseWakeUp.call()
     }
 
     private func finishRecording(_ batch: [FinishedChunk], lostCount: Int) {
@@ -262,12 +288,20 @@ package actor FanOutWorker {
         leaseExtendedAt.duration(to: clock.instant()) > .seconds(limits.leaseSeconds) - limits.leaseMargin
     }
 
+    /// Extends the lease and looks for newer states, in intervals and whenever a notification was accepted.
     private func keepLease() async {
         while !isRecorderDone {
-            await tickWakeUp.sleep { [clock, limits] in await clock.sleep(limits.pollInterval) }
+            await heartbeatWakeUp.sleep { [clock, limits] in await clock.sleep(limits.pollInterval) }
             if leaseExtendedAt.duration(to: clock.instant()) >= limits.heartbeatInterval { await extendLease() }
+            await cancelSuperseded(among: jobs.notifications)
+        }
+    }
+
+    /// Looks at the lease by the clock alone: extending it may take as long as the database does not answer.
+    private func watchLease() async {
+        while !isRecorderDone {
+            await leaseWakeUp.sleep { [clock, limits] in await clock.sleep(limits.pollInterval) }
             if isLeaseExpired { jobs.cancelAll(.leaseExpired) }
-            for notification in jobs.notifications { await cancelIfSuperseded(notification) }
         }
     }
 

@@ -55,13 +55,14 @@ enum ChunkClaimStatements {
             limit 1
             """)
 
+    /// How long until a retry is due that `next` would choose: apps to pass over.
     static let nextRetry = Statement(
         name: "chunk_next_retry",
         text: """
             select case when count(*) > 0 then
                 greatest(ceil(extract(epoch from min(retry.not_before) - clock_timestamp()) * 1000), 0)::bigint end
             from delivery_retry as retry join fan_out using (notification_id)
-            where \(isReachable)
+            where fan_out.app_id <> all($1::int[]) and not fan_out.is_superseded and \(isReachable)
             """)
 
     /// What a claim returns of the chunk; `from` names where the row's values of before the claim are.
@@ -242,6 +243,8 @@ enum ChunkClaimStatements {
         name: "chunk_update_page", join: updateToken,
         page: "from update_token as token where token.activity_number = fan_out.activity_number and token.ended_at is null")
 
+    // A device of a retry that has its outcome by now (it told another token meanwhile and got the state under that) was
+    // counted as targeted when it was first tried, and again with that outcome: once is taken back.
     /// Notes what a claimed chunk really holds: notification, number, devices with a token, their attempts, those without.
     static let settle = Statement(
         name: "chunk_settle",
@@ -255,7 +258,9 @@ enum ChunkClaimStatements {
             set devices = $3::bigint[], attempts = $4::smallint[],
                 state = case when cardinality($3) = 0 then 2 else state end,
                 closed_at = case when cardinality($3) = 0 then clock_timestamp() end,
-                targeted = case when is_retry then 0 else failed + cardinality($5) + cardinality($3) end,
+                targeted = case
+                    when is_retry then targeted - (cardinality(devices) - cardinality($3) - cardinality($5))
+                    else failed + cardinality($5) + cardinality($3) end,
                 failed = failed + cardinality($5),
                 reasons = case when cardinality($5) = 0 then reasons else add_counts(
                     reasons, jsonb_build_object('\(DeliveryReason.tokenGone.rawValue)', cardinality($5))) end

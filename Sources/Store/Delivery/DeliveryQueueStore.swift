@@ -33,16 +33,16 @@ extension Store: DeliveryQueue {
             timestamp: result.int64(row: 0, column: column + 3), expiresAt: result.int64(row: 0, column: column + 4))
     }
 
-    package func isSuperseded(_ notification: NotificationID) async throws(StorageError) -> Bool {
-        let result = try await query(FanOutStatements.isSuperseded, [.notification(notification)])
-        return result.rowCount == 1 && result.bool(row: 0, column: 0)
+    package func superseded(among notifications: [NotificationID]) async throws(StorageError) -> [NotificationID] {
+        let result = try await query(FanOutStatements.superseded, [.notifications(notifications)])
+        return (0..<result.rowCount).map { NotificationID(rawValue: result.int64(row: $0, column: 0)) }
     }
 
     package func record(_ records: [ChunkRecord], worker: WorkerID) async throws(StorageError) -> [ChunkID] {
         try await store(records, worker: worker)
     }
 
-    package func millisecondsUntilNextRetry() async throws(StorageError) -> Int64? {
-        try await query(ChunkClaimStatements.nextRetry).optionalInt64(column: 0)
+    package func millisecondsUntilNextRetry(excluding applications: [ApplicationID]) async throws(StorageError) -> Int64? {
+        try await query(ChunkClaimStatements.nextRetry, [.int32Array(applications.map(\.rawValue))]).optionalInt64(column: 0)
     }
 }

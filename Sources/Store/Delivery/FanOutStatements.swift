@@ -2,7 +2,7 @@ import Gateway
 import PostgreSQL
 
 enum FanOutStatements {
-    static let all = [job, isSuperseded, progress, dropReadyChunks, dropRetries, finishable, finish]
+    static let all = [job, superseded, progress, dropReadyChunks, dropRetries, finishable, finish]
 
     static let job = Statement(
         name: "fan_out_job",
@@ -13,8 +13,9 @@ enum FanOutStatements {
             where notification.notification_id = $1
             """)
 
-    static let isSuperseded = Statement(
-        name: "fan_out_is_superseded", text: "select is_superseded from fan_out where notification_id = $1")
+    static let superseded = Statement(
+        name: "fan_out_superseded",
+        text: "select notification_id from fan_out where notification_id = any($1::bigint[]) and is_superseded")
 
     static let progress = Statement(
         name: "fan_out_progress",

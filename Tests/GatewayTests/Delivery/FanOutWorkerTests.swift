@@ -231,6 +231,75 @@ final class WorkerBench: Sendable {
         #expect(bench.queue.state.withLock { $0.givenBack.first } == [held])
     }
 
+    @Test("gives back again what an unanswered claim may commit late, for as long as a lease lasts")
+    func givesBackLateClaims() async throws {
+        let bench = try WorkerBench()
+        bench.queue.change { $0.failingClaims = 1 }
+        await bench.run {
+            func claimAgain() async {
+                let claims = bench.queue.state.withLock { $0.exclusions.count }
+                // More than once: the lease may have to be extended first.
+                while bench.queue.state.withLock({ $0.exclusions.count <= claims }), !Task.isCancelled {
+                    bench.worker.wake(); await Task.yield()
+                }
+            }
+            for _ in 0..<3 { await claimAgain() }
+            #expect(bench.queue.state.withLock { $0.givenBack.count } >= 3)
+            bench.clock.advance(by: .seconds(15))
+            for _ in 0..<2 { await claimAgain() }
+            let count = bench.queue.state.withLock { $0.givenBack.count }
+            for _ in 0..<2 { await claimAgain() }
+            #expect(bench.queue.state.withLock { $0.givenBack.count } == count)
+        }
+    }
+
+    @Test("gives back what it claimed and never sent when it stops, before it gives up its lease")
+    func givesBackUnsentAtStop() async throws {
+        let bench = try WorkerBench()
+        bench.queue.change { $0.failingLoads = .max }
+        bench.enqueue(event: .start, devices: 1...3)
+        await bench.run {
+            await bench.queue.wait { $0.claimed.count == 1 && $0.failingLoads < .max }
+            await bench.worker.stop()
+            while bench.queue.state.withLock({ !$0.isReleased }) {
+                bench.clock.advance(by: .seconds(1)); await Task.yield()
+            }
+        }
+        #expect(bench.queue.state.withLock { $0.givenBack } == [[]])
+        #expect(bench.recorded().isEmpty && bench.sender.batches.isEmpty)
+    }
+
+    @Test("stops what another daemon's newer state supersedes as soon as it is woken")
+    func yieldsToOtherDaemons() async throws {
+        let bench = try WorkerBench(sender: ScriptedSender(isHolding: true))
+        let chunk = bench.enqueue(devices: 1...3)
+        try await bench.run {
+            await bench.sender.wait(forBatches: 1)
+            let cancellation = try #require(bench.sender.batches.first?.cancellation)
+            bench.queue.change { $0.superseded = [chunk.notification] }
+            bench.worker.wake()
+            while !cancellation.isCancelled, !Task.isCancelled { await Task.yield() }
+            #expect(cancellation.cause == .superseded)
+        }
+    }
+
+    @Test("stops sending before its lease runs out also while the database does not answer at all")
+    func obeysExpiringLeaseOfSilentDatabase() async throws {
+        let bench = try WorkerBench(sender: ScriptedSender(isHolding: true))
+        bench.enqueue(devices: 1...3)
+        try await bench.run {
+            await bench.sender.wait(forBatches: 1)
+            let cancellation = try #require(bench.sender.batches.first?.cancellation)
+            bench.queue.change { $0.isHanging = true }
+            while !cancellation.isCancelled, !Task.isCancelled {
+                bench.clock.advance(by: .seconds(1))
+                for _ in 0..<100 { await Task.yield() }
+            }
+            #expect(cancellation.cause == .leaseExpired)
+            bench.queue.answerExtensions()
+        }
+    }
+
     @Test("stops sending and registers afresh when its lease is lost")
     func obeysLostLease() async throws {
         let bench = try WorkerBench(sender: ScriptedSender(isHolding: true))

@@ -20,6 +20,9 @@ final class ScriptedQueue: DeliveryQueue {
         var failingLoads = 0
         var isLeaseLost = false
         var isAway = false
+        /// Whether extending the lease is not answered until `answerExtensions`.
+        var isHanging = false
+        var hanging: [CheckedContinuation<Void, Never>] = []
     }
     let state = Mutex(State())
     private let changes = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -45,11 +48,23 @@ final class ScriptedQueue: DeliveryQueue {
     }
 
     func extendLease(of worker: WorkerID, seconds: Int) async throws(StorageError) -> Bool {
+        if state.withLock({ $0.isHanging }) {
+            await withCheckedContinuation { continuation in state.withLock { $0.hanging.append(continuation) } }
+        }
         if state.withLock({ $0.isAway }) { throw .unavailable }
         return state.withLock { state in
             defer { state.isLeaseLost = false }
             return !state.isLeaseLost
         }
+    }
+
+    func answerExtensions() {
+        let hanging = state.withLock { state in
+            state.isHanging = false
+            defer { state.hanging = [] }
+            return state.hanging
+        }
+        for continuation in hanging { continuation.resume() }
     }
 
     func releaseLease(of worker: WorkerID) async throws(StorageError) { change { $0.isReleased = true } }
@@ -76,7 +91,8 @@ final class ScriptedQueue: DeliveryQueue {
     }
 
     func giveBackChunks(of worker: WorkerID, except held: [ChunkID]) async throws(StorageError) {
-        change { $0.givenBack.append(held) }
+        // Afterwards they would belong to others.
+        change { if !$0.isReleased { $0.givenBack.append(held) } }
     }
 
     func job(for notification: NotificationID) async throws(StorageError) -> PushJob? {
@@ -92,8 +108,8 @@ final class ScriptedQueue: DeliveryQueue {
         return state.withLock { $0.jobs[notification] }
     }
 
-    func isSuperseded(_ notification: NotificationID) async throws(StorageError) -> Bool {
-        state.withLock { $0.superseded.contains(notification) }
+    func superseded(among notifications: [NotificationID]) async throws(StorageError) -> [NotificationID] {
+        state.withLock { state in notifications.filter { state.superseded.contains($0) } }
     }
 
     func record(_ records: [ChunkRecord], worker: WorkerID) async throws(StorageError) -> [ChunkID] {
@@ -111,7 +127,7 @@ final class ScriptedQueue: DeliveryQueue {
         return []
     }
 
-    func millisecondsUntilNextRetry() async throws(StorageError) -> Int64? { nil }
+    func millisecondsUntilNextRetry(excluding applications: [ApplicationID]) async throws(StorageError) -> Int64? { nil }
 }
 
 /// A sender that answers as a test says, and holds batches until it lets them go.

@@ -80,9 +80,8 @@ import Testing
             #expect(try await fixture.store.record([record], worker: worker) == [])
 
             let second = try await fixture.accept(.update, of: "match-1")
-            #expect(try await fixture.store.isSuperseded(first.id))
-            #expect(try await !fixture.store.isSuperseded(second.id))
-            #expect(try await fixture.store.millisecondsUntilNextRetry() == nil)
+            #expect(try await fixture.store.superseded(among: [first.id, second.id]) == [first.id])
+            #expect(try await fixture.store.millisecondsUntilNextRetry(excluding: []) == nil)
             // What was on its way still ends, and a try that would come later gives way.
             record = ChunkRecord(chunk: flying.id, event: .update)
             record.deliveries = [DeliveryRecord(device: flying.devices[0], reason: .accepted, at: StoreFixture.moment)]
@@ -112,9 +111,9 @@ import Testing
             let carved = try await fixture.accept(StoreFixture.start("match-1"))
             try await fixture.hold("match-1", device: 1)
             _ = try await fixture.accept(.update, of: "match-1")
-            #expect(try await !fixture.store.isSuperseded(carved.id))
+            #expect(try await fixture.store.superseded(among: [carved.id]) == [])
             let end = try await fixture.accept(.end, of: "match-1")
-            #expect(try await fixture.store.isSuperseded(carved.id))
+            #expect(try await fixture.store.superseded(among: [carved.id]) == [carved.id])
             let pushed = try await fixture.deliverEverything(worker)
             #expect(pushed.keys.sorted() == [end.id])
             let summary = try await fixture.summary(listed)

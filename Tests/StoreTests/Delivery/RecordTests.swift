@@ -90,14 +90,16 @@ import Testing
                 RetryRecord(device: chunk.devices[3], attempt: 0, notBefore: past),
             ]
             #expect(try await fixture.store.record([record], worker: worker) == [])
-            #expect(try await fixture.store.millisecondsUntilNextRetry() == 0)
+            #expect(try await fixture.store.millisecondsUntilNextRetry(excluding: []) == 0)
+            // An app that may not claim more now has nothing to wake up for.
+            #expect(try await fixture.store.millisecondsUntilNextRetry(excluding: [fixture.application.id]) == nil)
             var summary = try await fixture.summary(notification)
             #expect(summary.state == .sending && summary.targetedCount == 4 && summary.pendingCount == 3)
             let due = try #require(try await fixture.claim(worker))
             #expect(due.isRetry && due.devices == [chunk.devices[1], chunk.devices[3]] && due.attempts == [3, 0])
             #expect(due.tokens[0] == StoreFixture.startToken(2))
             #expect(try await fixture.claim(worker) == nil)
-            let wait = try #require(try await fixture.store.millisecondsUntilNextRetry())
+            let wait = try #require(try await fixture.store.millisecondsUntilNextRetry(excluding: []))
             #expect(wait > 1_000_000)
             #expect(try await fixture.store.record([StoreFixture.record(due, .start)], worker: worker) == [])
             // The one that remains has lost its token by the time it is due.
@@ -110,6 +112,33 @@ import Testing
             #expect(summary.state == .finished)
             #expect(summary.targetedCount == 4 && summary.acceptedCount == 3 && summary.failedCount == 1)
             #expect(summary.reasons.map(\.reason) == [.tokenGone])
+        }
+    }
+
+    @Test("counts a device once that got the state under another token while its push was waiting for another try")
+    func countsReplacedTokenOnce() async throws {
+        try await StoreFixture.with { fixture in
+            for number in 1...2 {
+                try await fixture.addDevice(number)
+                try await fixture.hold("match-1", device: number)
+            }
+            let notification = try await fixture.accept(.update, of: "match-1")
+            let worker = try await fixture.store.registerWorker(node: "a")
+            let chunk = try #require(try await fixture.claim(worker))
+            try await fixture.hold("match-1", device: 1, token: Array("another".utf8))
+            let joined = try #require(try await fixture.claim(worker))
+            #expect(joined.devices == [chunk.devices[0]])
+            #expect(try await fixture.store.record([StoreFixture.record(joined, .update)], worker: worker) == [])
+            var record = ChunkRecord(chunk: chunk.id, event: .update)
+            record.deliveries = [DeliveryRecord(device: chunk.devices[1], reason: .accepted, at: StoreFixture.moment)]
+            record.retries = [
+                RetryRecord(device: chunk.devices[0], attempt: 1, notBefore: UnixMilliseconds(rawValue: 1_000))
+            ]
+            #expect(try await fixture.store.record([record], worker: worker) == [])
+            #expect(try await fixture.claim(worker) == nil)
+            let summary = try await fixture.summary(notification)
+            #expect(summary.state == .finished && summary.pendingCount == 0)
+            #expect(summary.targetedCount == 2 && summary.acceptedCount == 2)
         }
     }
 
