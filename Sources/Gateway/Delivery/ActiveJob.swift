@@ -13,8 +13,8 @@ struct ActiveJob {
     }
 
     /// Which body a device of this language gets: the exact tag, else its primary language, else the first (`en`).
-    func bodyIndex(language: String?) -> UInt8 {
-        guard let language, job.content.alerts.count > 1 else { return 0 }
+    func bodyIndex(language: String) -> UInt8 {
+        guard job.content.alerts.count > 1 else { return 0 }
         let wanted = language.lowercased()
         let tags = job.content.alerts.map { $0.language.lowercased() }
         if let exact = tags.firstIndex(of: wanted) { return UInt8(exact) }
@@ -44,13 +44,18 @@ struct ActiveJob {
             var tokens = TokenList()
             tokens.reserve(count: indexes.count, tokenByteCount: chunk.tokens.bytes.count / max(1, chunk.tokens.count))
             for index in indexes { tokens.append(chunk.tokens.bytes[chunk.tokens.range(index)]) }
+            var known: [String: UInt8] = [:]
+            let bodyIndexes = indexes.map { index -> UInt8 in
+                guard !chunk.languages.isEmpty, let language = chunk.languages[index] else { return 0 }
+                if let index = known[language] { return index }
+                known[language] = bodyIndex(language: language)
+                return known[language, default: 0]
+            }
             let batch = PushBatch(
                 application: job.application, environment: environment, notification: job.notification, collapseID: collapseID,
                 priority: job.content.priority, expiresAt: job.expiresAt, bodies: bodies,
                 devices: indexes.map { chunk.devices[$0] },
-                tokens: tokens,
-                bodyIndexes: indexes.map { chunk.languages.isEmpty ? 0 : bodyIndex(language: chunk.languages[$0]) },
-                cancellation: cancellation, onFirstAccepted: onFirstAccepted)
+                tokens: tokens, bodyIndexes: bodyIndexes, cancellation: cancellation, onFirstAccepted: onFirstAccepted)
             return (batch, indexes)
         }
     }

@@ -197,6 +197,11 @@ package actor FanOutWorker {
             }
         }
         counters.add(outcomes)
+        if ChunkOutcome.isSetUpSuspect(outcomes) {
+            logger.log(
+                .error, "APNs calls every token wrong, so they are kept: check the app's bundle id and environment",
+                [.appID: active.job.application.publicID.description, .count: "\(outcomes.count)"])
+        }
         jobs.release(active)
         let isSuperseded = active.cancellation.cause == .superseded
         return ChunkOutcome(chunk: chunk, job: active.job, isSuperseded: isSuperseded)
