@@ -43,7 +43,8 @@ package struct APNsConfiguration: Sendable {
     package var production = APNsEndpoint(host: "api.push.apple.com")
     /// `OPENPUSH_APNS_SANDBOX_URL`.
     package var sandbox = APNsEndpoint(host: "api.sandbox.push.apple.com")
-    /// `OPENPUSH_APNS_CONNECTIONS`: most connections that take pushes, for each event loop, environment and key. 1 to 32.
+    /// `OPENPUSH_APNS_CONNECTIONS`: most connections that take pushes, for each event loop, environment and key. 1 to 64;
+    /// the daemon's own default is 8.
     package var connectionCount = 4
     /// Most streams of a connection, whatever APNs allows. APNs was seen to allow 1,000.
     package var streamCount = 1000

@@ -51,7 +51,6 @@ extension PushPool {
                 try connection.read(now: now)
                 settle(connection, now: now)
             } catch {
-                settle(connection, now: now)
                 lose(connection, error, now: now)
             }
         }

@@ -83,8 +83,6 @@ actor PushPool {
             try connection.process(readiness, now: now)
             settle(connection, now: now)
         } catch {
-            // Answers that came before the end count.
-            settle(connection, now: now)
             return lose(connection, error, now: now)
         }
         if lanes.waitingCount > 0, connection.life.phase == .open, !connection.hasManyFreeStreams {
@@ -98,6 +96,8 @@ actor PushPool {
 
     /// Ends a connection that failed. What may have left is unknown, the rest goes out on another connection.
     func lose(_ connection: APNsConnection, _ failure: ConnectionFailure, now: ContinuousClock.Instant) {
+        // Answers that came before the end count; the session has forgotten whether such a push had left.
+        settle(connection, now: now)
         var unknownCount = 0
         connection.close { (push, mayHaveLeft) in
             if mayHaveLeft {
