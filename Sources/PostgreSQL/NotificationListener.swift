@@ -64,9 +64,17 @@ package actor NotificationListener {
         let connection = try await DatabaseConnection.connect(
             loop: loop, options: options, rotation: failureCount, onNotification: wake,
             onClose: { [weak self] _, _ in self?.assumeIsolated { $0.connectionLost() } })
-        guard state == .running, await connection.isOpen else { return await connection.close() }
+        guard state == .running else { return await connection.close() }
+        // Lost before anybody could be told: nobody would connect again.
+        guard await connection.isOpen else { throw .unavailable(reason: "the connection was lost at once") }
         self.connection = connection
-        try await connection.execute(channels.map { "LISTEN \"\($0)\"" }.joined(separator: "; "))
+        do {
+            try await connection.execute(channels.map { "LISTEN \"\($0)\"" }.joined(separator: "; "))
+        } catch {
+            // A refusal leaves the connection open, which then would be one too many.
+            await connection.close()
+            throw error
+        }
         failureCount = 0
         wake(nil)
     }
