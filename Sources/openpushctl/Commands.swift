@@ -17,11 +17,11 @@ enum Commands {
     static func createApplication(_ arguments: consuming CommandArguments) async throws -> Report {
         let name = try arguments.take("name")
         let bundleID = try arguments.take("bundle-id", expected: "a bundle identifier such as com.example.app") {
-            $0.utf8.allSatisfy(isBundleCharacter) && $0.utf8.count <= 155 ? $0 : nil
+            (1...155).contains($0.utf8.count) && $0.utf8.allSatisfy(isBundleCharacter) ? $0 : nil
         }
         let key = ProviderKey(
-            teamID: try arguments.take("team-id", expected: "1 to 32 letters and digits", appleIdentifier),
-            keyID: try arguments.take("key-id", expected: "1 to 32 letters and digits", appleIdentifier))
+            teamID: try arguments.take("team-id", expected: "ten letters and digits", appleIdentifier),
+            keyID: try arguments.take("key-id", expected: "ten letters and digits", appleIdentifier))
         let path = try arguments.take("key-file")
         let environmentName = arguments.takeOptional("environment") ?? PushEnvironment.production.name
         guard let environment = PushEnvironment(name: environmentName) else {
@@ -144,14 +144,19 @@ enum Commands {
     }
 
     private static func appleIdentifier(_ text: String) -> String? {
-        (1...32).contains(text.utf8.count) && text.utf8.allSatisfy { isBundleCharacter($0) && $0 != UInt8(ascii: ".") }
-            ? text : nil
+        text.utf8.count == 10 && text.utf8.allSatisfy(isLetterOrDigit) ? text : nil
     }
 
     private static func isBundleCharacter(_ byte: UInt8) -> Bool {
         switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-            UInt8(ascii: "."), UInt8(ascii: "-"):
+        case UInt8(ascii: "."), UInt8(ascii: "-"): true
+        default: isLetterOrDigit(byte)
+        }
+    }
+
+    private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"):
             true
         default: false
         }

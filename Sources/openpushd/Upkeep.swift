@@ -2,7 +2,7 @@ import Networking
 import Observability
 import Store
 
-/// Makes partitions ahead and drops what is too old, from time to time; any daemon may do it.
+/// Makes partitions ahead and removes what nobody asks for again, from time to time; any daemon may do it.
 struct Upkeep: Sendable {
     /// Time between two rounds.
     static let interval: Duration = .seconds(600)

@@ -11,13 +11,13 @@ extension Store {
     /// How long an update token outlives the last moment it could be pushed, in seconds.
     static let deadTokenSeconds: Int64 = 24 * 3600
 
-    /// Makes the partitions of the coming days that are missing; any number of daemons may do so at once. At start and hourly.
+    /// Makes the partitions of the coming days that are missing; any number of daemons may do so at once.
     package func maintainPartitions() async throws(StorageError) {
         try await query(MaintenanceStatements.ensurePartitions, [.int32(Self.partitionDaysAhead)])
     }
 
     /// Removes what nobody will ask for again: idempotency keys past their time, update tokens no push can reach, workers long
-    /// gone; and finishes fan-outs whose last worker died between its last two commits. Hourly.
+    /// gone; and finishes fan-outs whose last worker died between its last two commits.
     package func maintain() async throws(StorageError) {
         try await maintainPartitions()
         for (statement, parameters) in [
