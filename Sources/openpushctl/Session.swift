@@ -8,6 +8,9 @@ import Store
 
 /// What a command works with: the configuration and the database, on an event loop of its own.
 struct Session {
+    /// How long a command waits for a connection to the database: a person is at the other end, not a request.
+    private static let patience: Duration = .seconds(10)
+
     let configuration: AdministrationConfiguration
     let loop: EventLoop
     let store: Store
@@ -27,7 +30,7 @@ struct Session {
         Signals.ignoreBrokenPipes()
         let loop = try EventLoop.start(name: "openpushctl")
         defer { loop.stop() }
-        let pool = DatabasePool(loop: loop, options: options, size: 1)
+        let pool = DatabasePool(loop: loop, options: options, size: 1, acquireTimeout: patience)
         let store = Store(pool: pool, sealingKey: configuration.masterKey?.exposed ?? unusedSealingKey())
         do {
             let report = try await body(Session(configuration: configuration, loop: loop, store: store))

@@ -7,24 +7,18 @@ package import Observability
 package actor FanOutWorker {
     private let executor: any SerialExecutor
     private let queue: any DeliveryQueue
-    private let sender: any PushSender
+    private let chunkSending: ChunkSending
     private let renderer: any PayloadRenderer
     private let board: ProgressBoard
     private let clock: FanOutClock
     private let node: String
     private let limits: FanOutLimits
     private let logger: Logger
-    private let counters: FanOutCounters
     private let claimWakeUp = WakeUp()
     private let recordWakeUp = WakeUp()
     private let heartbeatWakeUp = WakeUp()
     private let leaseWakeUp = WakeUp()
 
-    private struct FinishedChunk {
-        let application: ApplicationID
-        let record: ChunkRecord
-        var deviceCount: Int { record.deliveries.count + record.retries.count }
-    }
     private var worker: WorkerID?
     private var leaseExtendedAt: ContinuousClock.Instant
     private var isStopping = false
@@ -50,7 +44,7 @@ package actor FanOutWorker {
     ) {
         self.executor = executor
         self.queue = queue
-        self.sender = sender
+        chunkSending = ChunkSending(sender: sender, board: board, clock: clock, counters: counters, logger: logger)
         self.renderer = renderer
         self.board = board
         self.jobs = JobTable(announcedIn: jobs)
@@ -58,7 +52,6 @@ package actor FanOutWorker {
         self.node = node
         self.limits = limits
         self.logger = logger
-        self.counters = counters
         leaseExtendedAt = clock.instant()
     }
 
@@ -182,30 +175,9 @@ package actor FanOutWorker {
     /// Nil when the worker stops before it knows what to send; the chunk goes to another worker.
     private func send(_ chunk: Chunk) async -> ChunkRecord? {
         guard let active = await beginJob(of: chunk) else { return nil }
-        let notification = chunk.id.notification
-        let batches = active.batches(of: chunk) { [board] in board.pushAccepted(of: notification) }
-        var outcomes = [PushOutcome](repeating: .rejected(.tokenGone), count: chunk.devices.count)
-        await withTaskGroup(of: ([Int], [PushOutcome]).self) { group in
-            for (batch, indexes) in batches.dropFirst() {
-                group.addTask { [sender] in (indexes, await sender.send(batch)) }
-            }
-            if let (batch, indexes) = batches.first {
-                for (position, outcome) in await sender.send(batch).enumerated() { outcomes[indexes[position]] = outcome }
-            }
-            for await (indexes, results) in group {
-                for (position, index) in indexes.enumerated() { outcomes[index] = results[position] }
-            }
-        }
-        counters.add(outcomes)
-        if ChunkOutcome.isSetUpSuspect(outcomes) {
-            logger.log(
-                .error, "APNs calls every token wrong, so they are kept: check the app's bundle id and environment",
-                [.appID: active.job.application.publicID.description, .count: "\(outcomes.count)"])
-        }
+        let record = await chunkSending.send(chunk, as: active)
         jobs.release(active)
-        let isSuperseded = active.cancellation.cause == .superseded
-        return ChunkOutcome(chunk: chunk, job: active.job, isSuperseded: isSuperseded)
-            .record(outcomes, now: clock.now()) { Double.random(in: 0..<1) }
+        return record
     }
 
     private func beginJob(of chunk: Chunk) async -> ActiveJob? {

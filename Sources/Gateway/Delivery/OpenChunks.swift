@@ -20,3 +20,10 @@ struct OpenChunks {
         countByApplication.filter { $0.value >= limit }.map(\.key)
     }
 }
+
+/// A chunk whose outcomes wait to be recorded.
+struct FinishedChunk {
+    let application: ApplicationID
+    let record: ChunkRecord
+    var deviceCount: Int { record.deliveries.count + record.retries.count }
+}
