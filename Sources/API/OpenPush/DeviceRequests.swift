@@ -39,7 +39,7 @@ enum DeviceRequests {
     /// Reads an object of texts; a member that is null becomes a removal.
     private static func entries(
         of field: String, limit: Int, in checks: inout FieldChecks, _ read: (JSONValue) throws(FieldProblem) -> String
-    ) -> [String: String?] {
+    ) -> [ExactText: String?] {
         guard let object = checks.present(field) else { return [:] }
         guard object.kind == .object else {
             checks.report(field, .wrongKind(expected: "an object"))
@@ -50,16 +50,16 @@ enum DeviceRequests {
             checks.report(field, .tooMany(actual: members.count, limit: limit))
             return [:]
         }
-        var entries: [String: String?] = [:]
+        var entries: [ExactText: String?] = [:]
         for (name, value) in members {
             let path = "\(field).\(FieldError.shortened(name))"
             guard checks.checked(value, at: path, { (_) throws(FieldProblem) in try FieldRule.identifier(name) }) != nil else {
                 continue
             }
             if value.isNull {
-                entries.updateValue(nil, forKey: name)
+                entries.updateValue(nil, forKey: ExactText(name))
             } else if let text = checks.checked(value, at: path, read) {
-                entries.updateValue(text, forKey: name)
+                entries.updateValue(text, forKey: ExactText(name))
             }
         }
         return entries
@@ -84,7 +84,8 @@ enum DeviceRequests {
     /// `external_id` is an alias too, so it may come as one; it is kept in one place.
     private static func takeExternalID(fromAliasesOf device: inout DeviceRegistration, _ checks: inout FieldChecks) {
         guard let alias = device.aliases.removeValue(forKey: "external_id") else { return }
-        if let alias, device.externalID == nil || device.externalID == alias {
+        let isOther = device.externalID.map { ExactText($0) != alias.map { ExactText($0) } } ?? false
+        if let alias, !isOther {
             device.externalID = alias
         } else {
             checks.report("aliases.external_id", .notAllowed("as external_id"))

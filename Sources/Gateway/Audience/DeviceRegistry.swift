@@ -6,9 +6,9 @@ package struct DeviceRegistration: Sendable {
     /// The app's own user; another one moves the device to that user.
     package var externalID: String?
     /// Label to identifier; nil as identifier removes the alias.
-    package var aliases: [String: String?] = [:]
+    package var aliases: [ExactText: String?] = [:]
     /// Key to value; nil as value removes the tag.
-    package var tags: [String: String?] = [:]
+    package var tags: [ExactText: String?] = [:]
     package var language: String?
     package var country: String?
     package var appVersion: String?

@@ -4,7 +4,7 @@ import Synchronization
 package final class ActiveJobs: Sendable {
     private struct Key: Hashable {
         let application: ApplicationID
-        let activityID: String
+        let activityID: ExactText
     }
     private struct Entry {
         let notification: NotificationID
@@ -17,13 +17,13 @@ package final class ActiveJobs: Sendable {
     package init() {}
 
     func add(_ job: PushJob, _ cancellation: Cancellation) {
-        let key = Key(application: job.application.id, activityID: job.activityID)
+        let key = Key(application: job.application.id, activityID: ExactText(job.activityID))
         let entry = Entry(notification: job.notification, event: job.content.event, cancellation: cancellation)
         entries.withLock { $0[key, default: []].append(entry) }
     }
 
     func remove(_ job: PushJob, _ cancellation: Cancellation) {
-        let key = Key(application: job.application.id, activityID: job.activityID)
+        let key = Key(application: job.application.id, activityID: ExactText(job.activityID))
         entries.withLock { entries in
             entries[key]?.removeAll { $0.cancellation === cancellation }
             if entries[key]?.isEmpty == true { entries[key] = nil }
@@ -33,7 +33,7 @@ package final class ActiveJobs: Sendable {
     /// Cancels what the newer notification takes the place of: older updates, and by an end older starts as well.
     package func supersede(by newer: NotificationID, event: ActivityEvent, activityID: String, application: ApplicationID) {
         guard event != .start else { return }
-        let key = Key(application: application, activityID: activityID)
+        let key = Key(application: application, activityID: ExactText(activityID))
         let outdated = entries.withLock { entries in
             entries[key]?.filter { $0.notification < newer && (event == .end || $0.event == .update) } ?? []
         }

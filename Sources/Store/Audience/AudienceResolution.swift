@@ -14,7 +14,7 @@ enum ResolvedAudience {
 
 extension Store {
     /// The segment that is everybody, unless one is stored under this name. Source: OneSignal's contract.
-    static let everybodySegment = "All"
+    static let everybodySegment: ExactText = "All"
 
     func resolve(
         _ audience: Audience, type: Int32?, application: ApplicationID, on connection: DatabaseConnection
@@ -45,17 +45,19 @@ extension Store {
     ) async throws -> ResolvedAudience {
         let stored = try await connection.query(
             SegmentStatements.find, [.application(application), .textArray(included + excluded)])
-        var branches: [String: [[FilterCondition]]] = [Self.everybodySegment: FrozenAudience.everybody]
+        var branches: [ExactText: [[FilterCondition]]] = [Self.everybodySegment: FrozenAudience.everybody]
         for row in 0..<stored.rowCount {
             let definition = stored.bytes(row: row, column: 1)
             // Parsed when it was stored; a version that understands less must not send to somebody else.
             guard let list = try? JSONDocument(parsing: definition).root,
                 let expression = try? FilterParser.parse(list, field: "filters")
             else { throw StorageError.refused(sqlState: SQLStates.unreadableValue) }
-            branches[stored.text(row: row, column: 0)] = expression.branches
+            branches[ExactText(stored.text(row: row, column: 0))] = expression.branches
         }
+        let included = included.map { ExactText($0) }
+        let excluded = excluded.map { ExactText($0) }
         let unknown = (included + excluded).filter { branches[$0] == nil }
-        guard unknown.isEmpty else { return .unknownSegments(unknown.uniqued()) }
+        guard unknown.isEmpty else { return .unknownSegments(unknown.uniqued().map(\.text)) }
         return .conditions(
             FrozenAudience(
                 included: included.flatMap { branches[$0] ?? [] }, excluded: excluded.flatMap { branches[$0] ?? [] }))

@@ -70,23 +70,24 @@ private struct DeviceChange {
 
     private var fields: [Parameter] {
         [
-            .int16(after.environment.rawValue), Parameter(after.externalID), Parameter(after.language),
-            Parameter(after.country), Parameter(after.appVersion),
-            after.appVersion.flatMap(AppVersion.parts).map(Parameter.int64Array) ?? .null, Parameter(after.osVersion),
-            Parameter(after.timeZone), .int64(after.sessionCount), Parameter(after.firstSession),
+            .int16(after.environment.rawValue), Parameter(after.externalID?.text), Parameter(after.language),
+            Parameter(after.country), Parameter(after.appVersion?.text),
+            after.appVersion.flatMap { AppVersion.parts($0.text) }.map(Parameter.int64Array) ?? .null,
+            Parameter(after.osVersion?.text),
+            Parameter(after.timeZone?.text), .int64(after.sessionCount), Parameter(after.firstSession),
             Parameter(after.lastSession), .jsonb(after.tagsJSON),
         ]
     }
 
     private func pairCalls(
-        _ before: [String: String], _ after: [String: String], remove: Statement, add: Statement
+        _ before: [ExactText: ExactText], _ after: [ExactText: ExactText], remove: Statement, add: Statement
     ) -> [StatementCall] {
         let removed = before.filter { after[$0.key] != $0.value }.keys.sorted()
         let added = after.filter { before[$0.key] != $0.value }.sorted { $0.key < $1.key }
         var calls: [StatementCall] = []
-        if !removed.isEmpty { calls.append(StatementCall(remove, key + [.textArray(removed)])) }
+        if !removed.isEmpty { calls.append(StatementCall(remove, key + [.textArray(removed.map(\.text))])) }
         if !added.isEmpty {
-            calls.append(StatementCall(add, key + [.textArray(added.map(\.key)), .textArray(added.map(\.value))]))
+            calls.append(StatementCall(add, key + [.textArray(added.map(\.key.text)), .textArray(added.map(\.value.text))]))
         }
         return calls
     }

@@ -42,7 +42,8 @@ final class WorkerBench: Sendable {
     /// Makes a job and puts one chunk of it into the queue.
     @discardableResult func enqueue(
         notification: Int64 = 1, event: ActivityEvent = .update, devices: ClosedRange<Int64>, number: Int32 = 0,
-        languages: [String] = [], application: Application? = nil, prepare: (inout Chunk) -> Void = { _ in }
+        languages: [String] = [], application: Application? = nil, activityID: String = "match",
+        prepare: (inout Chunk) -> Void = { _ in }
     ) -> ChunkID {
         let application = application ?? self.application
         let id = ChunkID(notification: NotificationID(rawValue: notification), number: number, epoch: 1)
@@ -58,7 +59,7 @@ final class WorkerBench: Sendable {
             alerts: languages.map { LocalizedAlert(language: $0, title: "t", body: nil) }, sound: nil, staleDate: nil,
             dismissalDate: nil, relevanceScore: nil, priority: 10)
         let job = PushJob(
-            notification: id.notification, application: application, activityID: "match", content: content,
+            notification: id.notification, application: application, activityID: activityID, content: content,
             timestamp: 1_800_000_000, expiresAt: 1_800_003_600)
         let ready = chunk
         queue.change { state in
@@ -173,6 +174,21 @@ final class WorkerBench: Sendable {
         #expect(!start.isCancelled)
         jobs.supersede(by: NotificationID(rawValue: 3), event: .end, activityID: "match", application: bench.application.id)
         #expect(start.cause == .superseded)
+    }
+
+    @Test("stops nothing of an activity whose name differs in its bytes only")
+    func tellsActivitiesApart() throws {
+        let update = Cancellation()
+        let jobs = ActiveJobs()
+        let bench = try WorkerBench()
+        bench.loop.stop()
+        bench.enqueue(devices: 1...1, activityID: "\u{E9}")
+        jobs.add(try #require(bench.queue.state.withLock { $0.jobs.values.first }), update)
+        let newer = NotificationID(rawValue: 2)
+        jobs.supersede(by: newer, event: .update, activityID: "e\u{301}", application: bench.application.id)
+        #expect(!update.isCancelled)
+        jobs.supersede(by: newer, event: .update, activityID: "\u{E9}", application: bench.application.id)
+        #expect(update.cause == .superseded)
     }
 
     @Test("hands back what a drained sender did not send, without counting a try, and gives the lease back")

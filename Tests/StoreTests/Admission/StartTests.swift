@@ -263,6 +263,33 @@ import Testing
         }
     }
 
+    @Test("tells segments apart whose names differ in their bytes only")
+    func segmentSpellings() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.addDevice(1) { $0.country = "DE" }
+            try await fixture.addDevice(2) { $0.country = "FR" }
+            let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+            for (name, country) in [(composed, "DE"), (decomposed, "FR"), ("one " + composed, "DE")] {
+                let definition = #"[{"field":"country","relation":"=","value":"\#(country)"}]"#
+                _ = try await fixture.store.createSegment(
+                    id: nil, name: name, definition: Array(definition.utf8), application: fixture.application.id)
+            }
+            let notification = try await fixture.accept(
+                StoreFixture.start("match-1", .segments(included: [composed], excluded: [decomposed])))
+            let worker = try await fixture.store.registerWorker(node: "a")
+            let pushed = try await fixture.deliverEverything(worker)
+            #expect(try await pushed[notification.id] == [fixture.deviceNumber(1)])
+            let missing = StoreFixture.start(
+                "match-1", .segments(included: ["one " + composed, "one " + decomposed], excluded: []))
+            guard case .unknownSegments(let names) = try await fixture.store.accept(missing, application: fixture.application)
+            else {
+                Issue.record("a segment that is not there was found")
+                return
+            }
+            #expect(names.map { Array($0.utf8) } == [Array(("one " + decomposed).utf8)])
+        }
+    }
+
     @Test("takes a segment called All for that segment")
     func respectsSegmentCalledAll() async throws {
         try await StoreFixture.with { fixture in

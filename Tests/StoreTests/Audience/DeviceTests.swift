@@ -142,6 +142,35 @@ import Testing
         }
     }
 
+    @Test("keeps texts apart that differ in their bytes only, and stores a new spelling")
+    func spellings() async throws {
+        try await StoreFixture.with { fixture in
+            let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+            var registration = DeviceRegistration(pushToken: StoreFixture.pushToken(1))
+            registration.externalID = composed
+            registration.aliases = ["crm": composed]
+            registration.tags = [ExactText(composed): "1", ExactText(decomposed): "2", "name": composed]
+            registration.appVersion = composed
+            for spelling in [composed, decomposed] {
+                registration.externalID = spelling
+                registration.aliases["crm"] = .some(spelling)
+                registration.tags["name"] = .some(spelling)
+                registration.appVersion = spelling
+                _ = try await fixture.store.register(registration, application: fixture.application)
+                let row = try await fixture.text(
+                    """
+                    select string_agg(distinct identifier, ',') || ' ' || min(external_id) || ' ' || min(app_version) || ' '
+                        || string_agg(distinct value, ',') filter (where key = 'name')
+                        || ' ' || count(distinct key) || ' ' || min(tags ->> 'name')
+                    from device join device_alias using (app_id, device_id) join device_tag using (app_id, device_id)
+                    """)
+                let expected = "\(spelling) \(spelling) \(spelling) \(spelling) 3 \(spelling)"
+                let stored = try #require(row)
+                #expect(stored.utf8.elementsEqual(expected.utf8))
+            }
+        }
+    }
+
     @Test("is refused more tags or aliases than allowed, counted after the merge")
     func refusesTooMany() async throws {
         try await StoreFixture.with { fixture in

@@ -36,7 +36,7 @@ struct FilterDevice {
     }
 
     func fill(_ registration: inout DeviceRegistration) {
-        registration.tags = tags.mapValues { Optional($0) }
+        registration.tags = Dictionary(uniqueKeysWithValues: tags.map { (ExactText($0), Optional($1)) })
         registration.language = language
         registration.country = country
         registration.appVersion = appVersion
