@@ -50,7 +50,7 @@ struct ActivityRoutes: Sendable {
         case .decided(.nobody): throw .notFound("No device holds the activity and can still be pushed.")
         case .decided(.accepted(let notification)):
             switch await waiter.waitForFirstAcceptance(of: notification, timeout: firstAcceptanceTimeout) {
-            case .accepted, .timedOut: return Self.created(notification.publicID)
+            case .accepted, .overtaken, .timedOut: return Self.created(notification.publicID)
             case .reachedNobody: throw .notFound("The push reached no device.")
             }
         }
@@ -64,12 +64,13 @@ struct ActivityRoutes: Sendable {
     }
 
     private static func unknownSegments(_ names: [String], of audience: Audience) -> Refusal {
-        var included: [String] = []
-        if case .segments(let names, _) = audience { included = names }
+        var included: Set<ExactText> = []
+        if case .segments(let names, _) = audience { included = Set(names.map { ExactText($0) }) }
         return .fields(
             names.map { name in
                 FieldError(
-                    field: included.contains(name) ? "included_segments" : "excluded_segments", problem: .unknownSegment(name))
+                    field: included.contains(ExactText(name)) ? "included_segments" : "excluded_segments",
+                    problem: .unknownSegment(name))
             })
     }
 }

@@ -41,10 +41,13 @@ package struct FanOutProgress: Hashable, Sendable {
     package let acceptedCount: Int64
     /// Whether nothing is left to send or to wait for.
     package let isFinished: Bool
-    /// Puts both together.
-    package init(acceptedCount: Int64, isFinished: Bool) {
+    /// Whether a newer state of an activity that runs took the place of what was unsent.
+    package let isOvertaken: Bool
+    /// Puts them together.
+    package init(acceptedCount: Int64, isFinished: Bool, isOvertaken: Bool = false) {
         self.acceptedCount = acceptedCount
         self.isFinished = isFinished
+        self.isOvertaken = isOvertaken
     }
 }
 

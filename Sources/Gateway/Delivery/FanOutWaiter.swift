@@ -2,6 +2,8 @@
 package enum FirstAcceptance: Hashable, Sendable {
     /// APNs accepted at least one push.
     case accepted
+    /// A newer state took its place before a push of it was accepted; that one goes to the devices instead.
+    case overtaken
     /// The fan-out is finished and no push was accepted.
     case reachedNobody
     /// Neither is known yet; the fan-out goes on.

@@ -27,6 +27,7 @@ package struct LedgerFanOutWaiter: FanOutWaiter {
             // The database being away is no verdict: the fan-out may have reached somebody.
             guard let progress = try? await ledger.progress(of: notification.id) else { continue }
             if progress.acceptedCount > 0 { return .accepted }
+            if progress.isOvertaken { return .overtaken }
             if progress.isFinished { return .reachedNobody }
         }
     }

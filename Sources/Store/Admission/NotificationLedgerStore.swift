@@ -22,6 +22,8 @@ extension Store: NotificationLedger {
     package func progress(of notification: NotificationID) async throws(StorageError) -> FanOutProgress {
         let result = try await query(FanOutStatements.progress, [.notification(notification)])
         guard result.rowCount == 1 else { return FanOutProgress(acceptedCount: 0, isFinished: true) }
-        return FanOutProgress(acceptedCount: result.int64(row: 0, column: 0), isFinished: result.bool(row: 0, column: 1))
+        return FanOutProgress(
+            acceptedCount: result.int64(row: 0, column: 0), isFinished: result.bool(row: 0, column: 1),
+            isOvertaken: result.bool(row: 0, column: 2))
     }
 }

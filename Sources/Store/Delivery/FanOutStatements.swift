@@ -22,7 +22,10 @@ enum FanOutStatements {
         text: """
             select
                 (select coalesce(sum(accepted), 0)::bigint from fan_out_chunk where notification_id = $1),
-                finished_at is not null
+                finished_at is not null,
+                is_superseded and exists (
+                    select from activity
+                    where activity.activity_number = fan_out.activity_number and activity.ended_at is null)
             from fan_out
             where notification_id = $1
             """)

@@ -77,7 +77,9 @@ import Testing
         #expect(slash.errorTexts == ["activity_id: must not contain /"])
     }
 
-    @Test("answers 201 once a push was accepted, and when that takes too long", arguments: [FirstAcceptance.accepted, .timedOut])
+    @Test(
+        "answers 201 once a push was accepted, when a newer state goes out instead, and when that takes too long",
+        arguments: [FirstAcceptance.accepted, .overtaken, .timedOut])
     func created(acceptance: FirstAcceptance) async {
         api.ports.with { $0.firstAcceptance = acceptance }
         let response = await send(.update)

@@ -59,6 +59,14 @@ private final class ProgressLedger: NotificationLedger {
         #expect(await wait([.success(nothingYet), .success(failed)]) == .reachedNobody)
     }
 
+    @Test("tells an update that a newer one took the place of from one that failed", arguments: [true, false])
+    func seesNewerState(isFinished: Bool) async {
+        let overtaken = FanOutProgress(acceptedCount: 0, isFinished: isFinished, isOvertaken: true)
+        #expect(await wait([.success(nothingYet), .success(overtaken)]) == .overtaken)
+        let accepted = FanOutProgress(acceptedCount: 1, isFinished: isFinished, isOvertaken: true)
+        #expect(await wait([.success(accepted)]) == .accepted)
+    }
+
     @Test("gives up waiting, not the work, when the time is over or the database is away")
     func timesOut() async {
         #expect(await wait([.success(nothingYet)]) == .timedOut)

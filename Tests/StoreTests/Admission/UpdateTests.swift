@@ -100,6 +100,22 @@ import Testing
         }
     }
 
+    @Test("an update that another took the place of is told so, one that an end did is not")
+    func overtaken() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.addDevice(1)
+            try await fixture.hold("match-1", device: 1)
+            let first = try await fixture.accept(.update, of: "match-1")
+            #expect(try await !fixture.store.progress(of: first.id).isOvertaken)
+            let second = try await fixture.accept(.update, of: "match-1")
+            let progress = try await fixture.store.progress(of: first.id)
+            #expect(progress == FanOutProgress(acceptedCount: 0, isFinished: true, isOvertaken: true))
+            #expect(try await !fixture.store.progress(of: second.id).isOvertaken)
+            _ = try await fixture.accept(.end, of: "match-1")
+            #expect(try await !fixture.store.progress(of: second.id).isOvertaken)
+        }
+    }
+
     @Test("an update leaves the start alone, and an end stops it")
     func endStopsTheStart() async throws {
         try await StoreFixture.with { fixture in
