@@ -11,20 +11,20 @@ struct ActivityRequests: Sendable {
     /// Reads a start.
     func start(_ request: HTTPRequest, activityType: String) throws(Refusal) -> StartCommand {
         var checks = try request.bodyChecks()
-        let now = now()
         let type = checks.parameter(activityType, as: "activity_type") { text throws(FieldProblem) in
             try FieldRule.identifier(text)
         }
         _ = checks.required("event") { value throws(FieldProblem) in try Self.event(value, among: [.start]) }
         let activityID = checks.required("activity_id") { value throws(FieldProblem) in try FieldRule.activityID(value) }
         let attributes = checks.required("event_attributes", FieldRule.rawObject)
-        let staleDate = checks.optional("stale_date") { value throws(FieldProblem) in
-            try FieldRule.futureSeconds(value, now: now)
-        }
+        let staleDate = checks.optional("stale_date", FieldRule.seconds)
         let shared = Shared(&checks, needsTexts: true)
         let key = checks.optional("idempotency_key", FieldRule.uuid)
         let audience = checks.audience()
-        try checks.finish()
+        checks.reportUnknownKeys()
+        // With a key and nothing else wrong, it may be a replay, which is answered however late it comes.
+        if let staleDate, staleDate < now(), key == nil || !checks.errors.isEmpty { checks.report("stale_date", .past) }
+        try checks.refuseIfAnythingIsWrong()
         guard let type, let activityID, let attributes, let name = shared.name, let state = shared.contentState, let audience
         else { preconditionFailure("a required field is neither there nor reported") }
         let content = PushContent(

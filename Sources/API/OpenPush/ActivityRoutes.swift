@@ -20,6 +20,7 @@ struct ActivityRoutes: Sendable {
         switch decision {
         case .rateLimited(let seconds): throw .rateLimited(retryAfterSeconds: seconds)
         case .tooLarge(let byteCount, let limit): throw .tooLarge(byteCount: byteCount, limit: limit)
+        case .stale: throw .fields([FieldError(field: "stale_date", problem: .past)])
         case .decided(.accepted(let notification)): return Self.created(notification.publicID)
         case .decided(.replayed(let identifier, let hasSameBody)):
             if !hasSameBody {

@@ -27,6 +27,11 @@ extension FieldChecks {
     /// Ends the checks: unknown keys are reported, and anything reported refuses the request.
     mutating func finish() throws(Refusal) {
         reportUnknownKeys()
+        try refuseIfAnythingIsWrong()
+    }
+
+    /// Refuses the request when anything was reported.
+    func refuseIfAnythingIsWrong() throws(Refusal) {
         guard errors.isEmpty else { throw .fields(errors) }
     }
 

@@ -4,6 +4,8 @@ package enum StartDecision: Sendable {
     case rateLimited(retryAfterSeconds: Int)
     /// The push would be larger than APNs takes; sizes in bytes. Nothing is stored.
     case tooLarge(byteCount: Int, limit: Int)
+    /// The stale date has passed, so no device would show the activity. Nothing is stored.
+    case stale
     /// What the ledger made of it.
     case decided(StartAcceptance)
 }
@@ -20,8 +22,8 @@ package enum UpdateDecision: Sendable {
 
 /// The last gate before a command is stored; the same for every dialect.
 ///
-/// The app's rate comes first and counts only what passed validation. A replay comes next, whatever its body. Then the
-/// size of the final body is checked, so that nothing is stored that APNs would refuse.
+/// The app's rate comes first and counts only what passed validation. A replay comes next, whatever its body and
+/// however late. Then the stale date and the size of the final body are checked, so that nothing is stored that no device shows.
 package struct Admission: Sendable {
     private let ledger: any NotificationLedger
     private let renderer: any PayloadRenderer
@@ -44,6 +46,7 @@ package struct Admission: Sendable {
         if let key = command.idempotency, let earlier = try await ledger.replay(of: key, application: application.id) {
             return .decided(earlier)
         }
+        if let staleDate = command.content.staleDate, staleDate < now() { return .stale }
         if let byteCount = excessByteCount(of: command.content) {
             return .tooLarge(byteCount: byteCount, limit: AdmissionLimits.payloadByteCount)
         }

@@ -87,12 +87,6 @@ package enum FieldRule {
         guard seconds <= now + clockSkewSeconds else { throw .future }
         return seconds
     }
-    /// Seconds since 1970 that have not passed.
-    package static func futureSeconds(_ value: JSONValue, now: Int64) throws(FieldProblem) -> Int64 {
-        let seconds = try seconds(value)
-        guard seconds >= now else { throw .past }
-        return seconds
-    }
     /// A whole number, 0 or more.
     package static func count(_ value: JSONValue) throws(FieldProblem) -> Int64 {
         guard let count = value.integer, count >= 0 else { throw .wrongKind(expected: "a whole number, 0 or more") }

@@ -194,6 +194,19 @@ import Testing
         #expect(api.ports.with { $0.starts.isEmpty })
     }
 
+    @Test("answers a replay after its stale date, and a late request that is none with 400")
+    func staleReplay() async {
+        let late = Body.start.with("stale_date", "\(TestAPI.now - 1)")
+            .with("idempotency_key", #""6f9619ff-8b86-d011-b42d-00cf4fc964ff""#)
+        #expect(await send(late).errorTexts == ["stale_date: lies in the past"])
+        #expect(await send(late.with("name", "5")).errorTexts == ["name: must be a string", "stale_date: lies in the past"])
+        #expect(api.ports.with { $0.starts.isEmpty })
+        api.ports.with { $0.earlier = .replayed(publicID: FakePorts.accepted.publicID, sameBody: true) }
+        let replay = await send(late)
+        #expect(replay.status == 201)
+        #expect(replay.headers["idempotent-replayed"] == "true")
+    }
+
     @Test("answers a replay that the ledger found when storing")
     func lateReplay() async {
         api.ports.with { $0.start = .replayed(publicID: FakePorts.accepted.publicID, sameBody: true) }

@@ -48,18 +48,18 @@ private struct TitleRenderer: PayloadRenderer {
         id: ApplicationID(rawValue: 1), publicID: UUID(high: 0, low: 1), name: "app", bundleID: "com.example.app",
         providerKey: ProviderKey(teamID: "TEAM", keyID: "KEY"), defaultEnvironment: .production)
 
-    private func content(_ event: ActivityEvent, titleByteCounts: [Int]) -> PushContent {
+    private func content(_ event: ActivityEvent, titleByteCounts: [Int], staleDate: Int64? = nil) -> PushContent {
         PushContent(
             event: event, attributesType: nil, attributes: nil, contentState: Array("{}".utf8),
             alerts: titleByteCounts.map {
                 LocalizedAlert(language: "l\($0)", title: String(repeating: "x", count: $0), body: nil)
             },
-            sound: nil, staleDate: nil, dismissalDate: nil, relevanceScore: nil, priority: 10)
+            sound: nil, staleDate: staleDate, dismissalDate: nil, relevanceScore: nil, priority: 10)
     }
-    private func start(titleByteCounts: [Int], key: Bool = false) -> StartCommand {
+    private func start(titleByteCounts: [Int], key: Bool = false, staleDate: Int64? = nil) -> StartCommand {
         StartCommand(
             activityID: "a", activityType: "T", name: "n", audience: .segments(included: ["All"], excluded: []),
-            content: content(.start, titleByteCounts: titleByteCounts),
+            content: content(.start, titleByteCounts: titleByteCounts, staleDate: staleDate),
             idempotency: key ? IdempotencyKey(key: UUID(high: 1, low: 2), bodyDigest: []) : nil)
     }
     private func admission(_ ledger: ScriptedLedger) -> Admission {
@@ -87,6 +87,21 @@ private struct TitleRenderer: PayloadRenderer {
         }
         #expect(identifier == UUID(high: 0, low: 9))
         #expect(ledger.calls.withLock { $0 } == ["admit", "replay"])
+    }
+
+    @Test("refuses a stale date that has passed, but not to a replay", arguments: [true, false])
+    func stale(isReplay: Bool) async throws {
+        let ledger = ScriptedLedger(
+            earlier: isReplay ? .replayed(publicID: UUID(high: 0, low: 9), sameBody: true) : nil)
+        let late = start(titleByteCounts: [1], key: true, staleDate: 1_699_999_999)
+        switch try await admission(ledger).start(late, application: Self.application) {
+        case .decided(.replayed): #expect(isReplay)
+        case .stale: #expect(!isReplay)
+        case let decision: Issue.record("\(decision)")
+        }
+        #expect(ledger.calls.withLock { $0 } == ["admit", "replay"])
+        let timely = start(titleByteCounts: [1], key: true, staleDate: 1_700_000_000)
+        _ = try await admission(ScriptedLedger()).start(timely, application: Self.application)
     }
 
     @Test("stores a body of 4096 bytes and refuses one more, in the largest language", arguments: [(4086, true), (4087, false)])
