@@ -11,6 +11,9 @@ import Store
 
 /// The running daemon: builds the loops, serves until a signal, then drains.
 struct Daemon: Sendable {
+    /// What is left at least for recording outcomes when draining has used up its time.
+    private static let recordingTimeout: Duration = .seconds(2)
+
     private let configuration: DaemonConfiguration
     private let logger: Logger
     private let metrics = Metrics()
@@ -97,8 +100,10 @@ struct Daemon: Sendable {
         }
         upkeep.cancel()
         await bell.stop()
+        let begunAt = ContinuousClock.now
         await drain(services)
-        await Deadline.wait(for: working, atMost: configuration.drainTimeout, on: services[0].loop)
+        let left = configuration.drainTimeout - begunAt.duration(to: .now)
+        await Deadline.wait(for: working, atMost: max(left, Self.recordingTimeout), on: services[0].loop)
         for service in services { await service.pool.close() }
         logger.log(.info, "Stopped")
     }

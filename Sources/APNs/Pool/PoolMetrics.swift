@@ -13,12 +13,12 @@ package struct PoolMetrics: Sendable {
 
     /// Finds or makes the instruments.
     package init(metrics: Metrics) {
-        connections = metrics.gauge("openpushd_apns_connections", help: "Connections to APNs")
+        connections = metrics.gauge("openpush_apns_connections", help: "Connections to APNs")
         connectionFailures = metrics.counter(
-            "openpushd_apns_connection_failures_total", help: "Connections that ended before APNs answered a push")
+            "openpush_apns_connection_failures_total", help: "Connections that ended before APNs answered a push")
         let help = "Answers of APNs"
-        accepted = metrics.counter("openpushd_apns_answers_total", help: help, labels: ["outcome": "accepted"])
-        refused = metrics.counter("openpushd_apns_answers_total", help: help, labels: ["outcome": "refused"])
-        unanswered = metrics.counter("openpushd_apns_answers_total", help: help, labels: ["outcome": "unanswered"])
+        accepted = metrics.counter("openpush_apns_answers_total", help: help, labels: ["outcome": "accepted"])
+        refused = metrics.counter("openpush_apns_answers_total", help: help, labels: ["outcome": "refused"])
+        unanswered = metrics.counter("openpush_apns_answers_total", help: help, labels: ["outcome": "unanswered"])
     }
 }

@@ -1,6 +1,7 @@
 import Gateway
 import HTTP
 import Networking
+import Observability
 
 extension PushPool {
     /// Fills streams at the end of the loop's turn, so that one flush carries all that the turn brought.
@@ -86,15 +87,26 @@ extension PushPool {
         guard connections.contains(where: { $0.canSubmit(bodyByteCount: 1, now: now) }) else { return }
         switch minter.admit() {
         case .use(let token, let renewalIsDue):
+            loggedHold = nil
             if renewalIsDue { refreshToken() }
             submit(under: token, limit: .max, now: now)
         case .probe(let token):
             submit(under: token, limit: 1, now: now)
         case .needsToken: refreshToken()
         case .held(let reason, let delay):
+            noticeHold(reason)
             let milliseconds = max(Int64(delay / .milliseconds(1)), 1_000)
             lanes.forEach { $0.completeWaiting(.deferred(reason, delayMilliseconds: milliseconds)) }
         }
+    }
+
+    /// Says once why pushes wait; a refusal of APNs was logged when it came.
+    private func noticeHold(_ reason: DeliveryReason) {
+        defer { loggedHold = reason }
+        guard loggedHold != reason, reason == .credentialsRefused else { return }
+        logger.log(
+            .error, "no provider token can be had: pushes wait; check the database, the stored signing key and the master key",
+            tokenFields(reason: reason.name))
     }
 
     private func refreshToken() {

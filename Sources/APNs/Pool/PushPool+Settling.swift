@@ -117,7 +117,7 @@ extension PushPool {
             ])
     }
 
-    private func tokenFields(reason: String) -> [LogKey: String] {
+    func tokenFields(reason: String) -> [LogKey: String] {
         [.teamID: minter.key.teamID, .keyID: minter.key.keyID, .environment: environment.name, .reason: reason]
     }
 }

@@ -29,6 +29,8 @@ actor PushPool {
     var addressCount = 1
     var addressTurn = 0
     var isRefreshingToken = false
+    /// Why pushes wait for a provider token, as it was logged; nil while they do not.
+    var loggedHold: DeliveryReason?
     var fillTimer: TimerID?
     var isFillScheduled = false
     var tickTimer: (id: TimerID, isIdle: Bool)?

@@ -132,6 +132,17 @@ extension SenderTests {
             }
         }
 
+        @Test("says why pushes wait when no provider token can be made")
+        func missingKey() async throws {
+            try await SenderRig.run(hasKey: false) { rig in
+                let outcomes = await rig.sender.send(SenderRig.batch(0..<100))
+                #expect(
+                    outcomes.allSatisfy { if case .deferred(.credentialsRefused, _) = $0 { true } else { false } })
+                #expect(rig.requestCount == 0)
+                #expect(rig.log.contains("no provider token can be had"))
+            }
+        }
+
         @Test("rejects the rest of an app's pushes when APNs refuses its topic")
         func refusedTopic() async throws {
             try await SenderRig.run(

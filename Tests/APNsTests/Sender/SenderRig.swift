@@ -41,10 +41,10 @@ final class SenderRig: Sendable {
     /// Starts both, runs the body and stops both.
     static func run(
         _ change: @Sendable (inout APNsConfiguration) -> Void = { _ in },
-        simulator changeSettings: @Sendable (inout SimulatorSettings) -> Void = { _ in },
+        simulator changeSettings: @Sendable (inout SimulatorSettings) -> Void = { _ in }, hasKey: Bool = true,
         _ body: (SenderRig) async throws -> Void
     ) async throws {
-        let vault = MemoryVault()
+        let vault = MemoryVault(hasKey: hasKey)
         var simulated = SimulatorConfiguration()
         changeSettings(&simulated.settings)
         simulated.keys = [
