@@ -230,8 +230,7 @@ package actor FanOutWorker {
                 await recordWakeUp.sleep { [clock, limits] in await clock.sleep(limits.pollInterval) }
                 continue
             }
-            let waitingDeviceCount = finished.reduce(0) { $0 + $1.deviceCount }
-            if waitingDeviceCount < limits.recordDeviceCount, !sending.isEmpty { await clock.sleep(limits.recordDelay) }
+            await gatherOutcomes()
             let batch = Array(finished.prefix(limits.recordChunkCount))
             do {
                 let lost = try await queue.record(batch.map(\.record), worker: worker)
@@ -246,6 +245,16 @@ package actor FanOutWorker {
         isRecorderDone = true
         heartbeatWakeUp.call()
         leaseWakeUp.call()
+    }
+
+    /// Waits a moment for outcomes that are on their way.
+    private func gatherOutcomes() async {
+        let end = clock.instant() + limits.recordDelay
+        while finished.reduce(0, { $0 + $1.deviceCount }) < limits.recordDeviceCount, !sending.isEmpty {
+            let left = clock.instant().duration(to: end)
+            guard left > .zero else { return }
+            await recordWakeUp.sleep { [clock] in await clock.sleep(left) }
+        }
     }
 
     private func finishRecording(_ batch: [FinishedChunk], lostCount: Int) {
