@@ -41,7 +41,9 @@ struct Daemon: Sendable {
         guard let socketAddress = SocketAddress(literal: address.host, port: address.port) else {
             throw SystemError(operation: "listen on \(address)", code: EINVAL)
         }
-        return try Listener.bind(socketAddress)
+        do throws(SystemError) { return try Listener.bind(socketAddress) } catch {
+            throw SystemError(operation: "listen on \(address)", code: error.code)
+        }
     }
 
     private func sharedServices(listeners: [Listener]) throws -> SharedServices {
