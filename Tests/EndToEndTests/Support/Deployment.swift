@@ -13,8 +13,11 @@ final class Deployment: Sendable {
     static let bundleID = "com.example.app"
     static let activityType = "MatchAttributes"
 
-    let database: TestDatabase
+    /// Nil when the test brought a database of its own.
+    private let testDatabase: TestDatabase?
     let simulator: Simulator
+    /// The key of the .p8 file, which the simulator knows.
+    let signingKey: ES256PrivateKey
     let environment: [String: String]
     let app: App
     private let files: URL
@@ -29,10 +32,13 @@ final class Deployment: Sendable {
     }
 
     /// Builds everything, lends it to `body`, and takes it down whatever happens.
+    ///
+    /// - Parameter databaseURL: of an empty database, which the caller takes down; nil makes one.
     static func run(
-        daemons count: Int = 1, settings: [String: String] = [:], _ body: (Deployment) async throws -> Void
+        daemons count: Int = 1, settings: [String: String] = [:], databaseURL: String? = nil,
+        _ body: (Deployment) async throws -> Void
     ) async throws {
-        let deployment = try await Deployment(settings: settings)
+        let deployment = try await Deployment(settings: settings, databaseURL: databaseURL)
         do {
             for _ in 0..<count { try await deployment.startDaemon() }
             try await body(deployment)
@@ -43,23 +49,25 @@ final class Deployment: Sendable {
         await deployment.end()
     }
 
-    private init(settings: [String: String]) async throws {
+    private init(settings: [String: String], databaseURL: String?) async throws {
         files = FileManager.default.temporaryDirectory.appendingPathComponent("openpushd-deployment-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: files, withIntermediateDirectories: true)
         let key = ES256PrivateKey.generate()
+        signingKey = key
         var configuration = SimulatorConfiguration()
         configuration.keys = [ProviderKey(teamID: Self.teamID, keyID: Self.keyID, publicKey: key.publicKey)]
         simulator = try await Simulator.start(configuration)
-        database = try await TestDatabase.make()
+        testDatabase = databaseURL == nil ? try await TestDatabase.make() : nil
         let roots = files.appendingPathComponent("apns-ca.pem")
         try Data(simulator.certificateAuthority.certificatePEM).write(to: roots)
         try Data(key.pem).write(to: files.appendingPathComponent("AuthKey.p8"))
         environment = [
-            "OPENPUSH_DATABASE_URL": database.url, "OPENPUSH_LISTEN": "127.0.0.1:0",
+            "OPENPUSH_DATABASE_URL": databaseURL ?? testDatabase?.url ?? "", "OPENPUSH_LISTEN": "127.0.0.1:0",
             "OPENPUSH_APNS_PRODUCTION_URL": "https://\(simulator.productionAddress)",
             "OPENPUSH_APNS_SANDBOX_URL": "https://\(simulator.sandboxAddress)", "OPENPUSH_APNS_CA_FILE": roots.path,
             "OPENPUSH_MASTER_KEY": Base64.encode(RandomBytes.generate(count: 32)), "OPENPUSH_LOG_LEVEL": "info",
         ].merging(settings) { _, setting in setting }
+        if databaseURL != nil { _ = try await Self.control(environment, ["schema", "apply"]) }
         app = try await Self.createApp(environment, keyFile: files.appendingPathComponent("AuthKey.p8").path)
     }
 
@@ -103,6 +111,12 @@ final class Deployment: Sendable {
         return daemon
     }
 
+    /// The database that was made for the test.
+    var database: TestDatabase {
+        guard let testDatabase else { preconditionFailure("the test brought its own database") }
+        return testDatabase
+    }
+
     var daemon: RunningProgram { daemons.withLock { $0[$0.count - 1] } }
 
     /// The port of a daemon; that of the newest by default.
@@ -121,7 +135,7 @@ final class Deployment: Sendable {
     private func end() async {
         for daemon in daemons.withLock({ $0 }) { await daemon.crash() }
         await simulator.stop()
-        await database.drop()
+        await testDatabase?.drop()
         try? FileManager.default.removeItem(at: files)
     }
 }

@@ -1,0 +1,56 @@
+import APNsSimulator
+import HTTP
+import JSON
+import PostgreSQL
+import Security
+import TestSupport
+
+/// What goes wrong on purpose, and how a test waits for it to show.
+extension Deployment {
+    // MARK: APNs
+
+    /// APNs allows few streams a connection and, after `count` pushes, keeps its answers to itself.
+    func holdAnswers(after count: Int, streams: UInt32 = 50) async throws {
+        try await simulator.changeSettings { $0.concurrentStreams = streams }
+        var condition = Rule.Condition()
+        condition.after = count
+        var effect = Rule.Effect()
+        effect.isHeld = true
+        simulator.script(effect, when: condition)
+    }
+
+    /// APNs is itself again, and answers what it held.
+    func releaseAnswers() async throws {
+        simulator.removeRules()
+        try await simulator.changeSettings { $0.concurrentStreams = 1_000 }
+        await simulator.release()
+    }
+
+    // MARK: Daemons
+
+    /// Kills the newest daemon as a crash does, and lets its lease run out at once instead of in 15 s.
+    func crashDaemon() async throws {
+        await daemon.crash()
+        try await execute("update worker set lease_until = now() - interval '1 second'")
+    }
+
+    /// Waits until a daemon that was told to stop takes no connections any more.
+    func waitUntilClosed(_ daemon: RunningProgram) async throws {
+        let client = try client(of: daemon)
+        while (try? await client.send("GET", "/livez")) != nil {}
+    }
+
+    func execute(_ sql: String) async throws {
+        let connection = try await database.connect()
+        do { try await connection.execute(sql) } catch {
+            await connection.close()
+            throw error
+        }
+        await connection.close()
+    }
+}
+
+extension Answer {
+    /// The totals that partition the devices of a notification.
+    var ended: Int64 { (number("accepted") ?? 0) + (number("failed") ?? 0) + (number("unknown") ?? 0) }
+}
