@@ -13,23 +13,6 @@ package struct APNsEndpoint: Sendable, Hashable {
         self.port = port
     }
 
-    /// Reads `https://host[:port]`, with an optional slash at the end; nil for anything else.
-    package init?(url: String) {
-        let prefix = "https://"
-        guard url.lowercased().hasPrefix(prefix) else { return nil }
-        var rest = url.dropFirst(prefix.count)
-        if rest.last == "/" { rest.removeLast() }
-        var host = rest
-        var port: UInt16? = 443
-        if let colon = rest.lastIndex(of: ":"), !rest[colon...].contains("]") {
-            host = rest[..<colon]
-            port = UInt16(rest[rest.index(after: colon)...])
-        }
-        if host.first == "[", host.last == "]" { host = host.dropFirst().dropLast() }
-        guard let port, port > 0, !host.isEmpty, !host.contains(where: { "/?#@ ".contains($0) }) else { return nil }
-        self.init(host: String(host), port: port)
-    }
-
     /// `:authority`; the port of HTTPS is left out.
     var authority: String {
         let name = host.contains(":") ? "[\(host)]" : host

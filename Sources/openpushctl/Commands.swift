@@ -20,8 +20,8 @@ enum Commands {
             (1...155).contains($0.utf8.count) && $0.utf8.allSatisfy(isBundleCharacter) ? $0 : nil
         }
         let key = ProviderKey(
-            teamID: try arguments.take("team-id", expected: "ten letters and digits", appleIdentifier),
-            keyID: try arguments.take("key-id", expected: "ten letters and digits", appleIdentifier))
+            teamID: try arguments.take("team-id", expected: "1 to 32 letters and digits", appleIdentifier),
+            keyID: try arguments.take("key-id", expected: "1 to 32 letters and digits", appleIdentifier))
         let path = try arguments.take("key-file")
         let environmentName = arguments.takeOptional("environment") ?? PushEnvironment.production.name
         guard let environment = PushEnvironment(name: environmentName) else {
@@ -144,7 +144,7 @@ enum Commands {
     }
 
     private static func appleIdentifier(_ text: String) -> String? {
-        text.utf8.count == 10 && text.utf8.allSatisfy(isLetterOrDigit) ? text : nil
+        (1...32).contains(text.utf8.count) && text.utf8.allSatisfy(isLetterOrDigit) ? text : nil
     }
 
     private static func isBundleCharacter(_ byte: UInt8) -> Bool {

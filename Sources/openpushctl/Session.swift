@@ -24,6 +24,8 @@ struct Session {
         do {
             configuration = try AdministrationConfiguration(environment: ProcessEnvironment.variables(), needs: needs)
             options = try DatabaseOptions(url: configuration.databaseURL.exposed)
+        } catch let error as InvalidDatabaseURL {
+            throw CommandFailure.configuration("OPENPUSH_DATABASE_URL: \(error)")
         } catch {
             throw CommandFailure.configuration("\(error)")
         }

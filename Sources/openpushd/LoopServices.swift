@@ -72,7 +72,7 @@ struct LoopServices: Sendable {
 
     private static func log(_ event: DatabasePool.Event, _ logger: Logger) {
         switch event {
-        case .connected: logger.log(.info, "PostgreSQL is reachable again")
+        case .connected: logger.log(.info, "PostgreSQL is reachable")
         case .connectionLost(let reason): logger.log(.warning, "A connection to PostgreSQL was lost", [.reason: reason])
         case .connectingFailed(let reason, _): logger.log(.warning, "PostgreSQL cannot be reached", [.reason: reason])
         }

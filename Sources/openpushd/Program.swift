@@ -2,6 +2,7 @@ import Configuration
 import Glibc
 import Networking
 import Observability
+import PostgreSQL
 
 /// `openpushd`: the push gateway as a daemon. Its configuration is the environment; docs/operations.md lists every variable.
 ///
@@ -42,6 +43,8 @@ import Observability
             do {
                 try await daemon.run(until: stops)
                 exit(EXIT_SUCCESS)
+            } catch let error as InvalidDatabaseURL {
+                fail("The configuration is wrong:\nOPENPUSH_DATABASE_URL: \(error)", status: Exit.wrongConfiguration)
             } catch {
                 fail("openpushd cannot serve: \(error)", status: Exit.cannotServe)
             }

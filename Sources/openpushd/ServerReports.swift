@@ -6,7 +6,6 @@ struct ServerReports: Sendable {
     private let openConnections: Gauge
     private let refusals: Counter
     private let acceptPauses: Counter
-    private let seconds: Histogram
     private let logger: Logger
 
     init(metrics: Metrics, logger: Logger) {
@@ -15,8 +14,6 @@ struct ServerReports: Sendable {
             "openpush_http_refusals_total", help: "Requests that broke a rule or limit of HTTP and reached no route.")
         acceptPauses = metrics.counter(
             "openpush_http_accept_pauses_total", help: "Times that no further connection could be taken for a moment.")
-        seconds = metrics.histogram(
-            "openpush_http_request_duration_seconds", help: "From the whole request to its response.")
         self.logger = logger
     }
 
@@ -32,7 +29,8 @@ struct ServerReports: Sendable {
         case .acceptFailed(let error):
             acceptPauses.add()
             logger.log(.error, "No connection can be accepted for a moment", [.reason: "\(error)"])
-        case .responded(_, let duration): seconds.observe(duration)
+        // The API measures each route itself.
+        case .responded: break
         case .refused(let status, let reason):
             refusals.add()
             logger.log(.debug, "A request was refused", [.status: "\(status)", .reason: reason])

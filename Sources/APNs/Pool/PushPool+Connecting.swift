@@ -65,7 +65,7 @@ extension PushPool {
         metrics.connectionFailures.add()
         growth.failed(at: .now, addressCount: addressCount, jitter: .random(in: 0..<1))
         logger.log(
-            .warning, "no connection to APNs",
+            .warning, "No connection to APNs could be made",
             [.host: endpoint.host, .port: String(endpoint.port), .environment: environment.name, .reason: "\(error)"])
         scheduleFill()
     }

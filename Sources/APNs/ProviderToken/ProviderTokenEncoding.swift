@@ -7,7 +7,7 @@ enum ProviderTokenEncoding {
     static func token(of key: ProviderKey, issuedAt: Int64, signedWith signingKey: ES256PrivateKey) throws(SecurityError)
         -> ProviderToken
     {
-        // Team and key identifiers are ten letters and digits each, checked where an app is created.
+        // Team and key identifiers are letters and digits, checked where an app is created.
         let header = #"{"alg":"ES256","kid":"\#(key.keyID)"}"#
         let claims = #"{"iss":"\#(key.teamID)","iat":\#(issuedAt)}"#
         let message = Base64.encodeURL(Array(header.utf8)) + "." + Base64.encodeURL(Array(claims.utf8))

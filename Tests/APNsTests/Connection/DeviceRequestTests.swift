@@ -34,20 +34,12 @@ import Testing
     }
 
     @Test(
-        "reads the address of a service",
+        "names the service with its port, unless that is the one of HTTPS",
         arguments: [
-            ("https://api.push.apple.com", "api.push.apple.com", 443, "api.push.apple.com"),
-            ("https://api.push.apple.com:2197/", "api.push.apple.com", 2197, "api.push.apple.com:2197"),
-            ("HTTPS://127.0.0.1:8443", "127.0.0.1", 8443, "127.0.0.1:8443"),
-            ("https://[::1]:8443", "::1", 8443, "[::1]:8443"), ("https://[::1]", "::1", 443, "[::1]"),
-        ] as [(String, String, UInt16, String)])
-    func endpoint(url: String, host: String, port: UInt16, authority: String) throws {
-        let endpoint = try #require(APNsEndpoint(url: url))
-        #expect(endpoint == APNsEndpoint(host: host, port: port))
-        #expect(endpoint.authority == authority)
+            ("api.push.apple.com", 443, "api.push.apple.com"), ("api.push.apple.com", 2197, "api.push.apple.com:2197"),
+            ("127.0.0.1", 8443, "127.0.0.1:8443"), ("::1", 8443, "[::1]:8443"), ("::1", 443, "[::1]"),
+        ] as [(String, UInt16, String)])
+    func authority(host: String, port: UInt16, authority: String) {
+        #expect(APNsEndpoint(host: host, port: port).authority == authority)
     }
-
-    @Test(
-        "refuses other addresses", arguments: ["", "http://a", "https://", "https://a:0", "https://a:x", "https://a/b", "a:443"])
-    func refusesEndpoint(url: String) { #expect(APNsEndpoint(url: url) == nil) }
 }
