@@ -56,8 +56,8 @@ create or replace aggregate sum_counts(jsonb) (sfunc = add_counts, stype = jsonb
 
 -- A .p8 key, sealed with the master key of the configuration.
 create table if not exists signing_key (
-    team_id     text collate "C" not null check (octet_length(team_id) = 10),
-    key_id      text collate "C" not null check (octet_length(key_id) = 10),
+    team_id     text collate "C" not null check (octet_length(team_id) between 1 and 32),
+    key_id      text collate "C" not null check (octet_length(key_id) between 1 and 32),
     sealed_pem  bytea not null,
     stored_at   timestamptz not null default now(),
     primary key (team_id, key_id)

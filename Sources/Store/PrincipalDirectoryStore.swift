@@ -2,8 +2,12 @@ package import Gateway
 import PostgreSQL
 
 extension Store: PrincipalDirectory {
+    /// How long the look-up may take. Every request begins with it, so a database that has gone silent is noticed here, and the
+    /// caller hears 503 within 2 s.
+    static let principalDeadline: Duration = .milliseconds(1_500)
+
     package func principal(forKeyDigest digest: [UInt8]) async throws(StorageError) -> Principal? {
-        let result = try await query(PrincipalStatements.find, [.bytes(digest)])
+        let result = try await query(PrincipalStatements.find, [.bytes(digest)], deadline: Self.principalDeadline)
         guard result.rowCount == 1, let kind = KeyKind(rawValue: result.int16(row: 0, column: Application.columnCount)) else {
             return nil
         }

@@ -18,9 +18,8 @@ package actor FanOutWorker {
     private let recordWakeUp = WakeUp()
     private let heartbeatWakeUp = WakeUp()
     private let leaseWakeUp = WakeUp()
-
     private var worker: WorkerID?
-    private var leaseExtendedAt: ContinuousClock.Instant
+    private var lease: LeaseClock
     private var isStopping = false
     private var jobs: JobTable
     private var openChunks = OpenChunks()
@@ -52,11 +51,10 @@ package actor FanOutWorker {
         self.node = node
         self.limits = limits
         self.logger = logger
-        leaseExtendedAt = clock.instant()
+        lease = LeaseClock(extendedAt: clock.instant(), limits: limits)
     }
 
-    /// Tells the worker that a notification was accepted, here or by another daemon: there is something to claim, and perhaps
-    /// something to stop.
+    /// Tells the worker that a notification was accepted somewhere: there is something to claim, and perhaps something to stop.
     package nonisolated func wake() {
         claimWakeUp.call()
         heartbeatWakeUp.call()
@@ -82,7 +80,7 @@ package actor FanOutWorker {
         if let worker { await leave(worker) }
     }
 
-    /// What was claimed and never sent goes to other workers; with the lease alone they would take a start for one that was sent.
+    /// What was never sent goes to other workers first; with the lease alone they would take a start for one that was sent.
     private func leave(_ worker: WorkerID) async {
         do {
             try await queue.giveBackChunks(of: worker, except: [])
@@ -95,23 +93,22 @@ package actor FanOutWorker {
     // MARK: Claiming
 
     private func register() async {
-        var pause = limits.firstPause
+        var backOff = BackOff(limits)
         while worker == nil, !isStopping {
             do {
                 let beforeRegistration = clock.instant()
                 worker = try await queue.registerWorker(node: node)
-                leaseExtendedAt = beforeRegistration
+                lease.extendedAt = beforeRegistration
             } catch {
-                await clock.sleep(pause)
-                pause = min(pause * 2, limits.longestPause)
+                await clock.sleep(backOff.next())
             }
         }
     }
 
     private func claimChunks(_ group: inout DiscardingTaskGroup) async {
-        var pause = limits.firstPause
+        var backOff = BackOff(limits)
         while !isStopping {
-            guard openChunks.count < limits.openChunkCount, let worker, !isLeaseExpired else {
+            guard openChunks.count < limits.openChunkCount, let worker, !lease.isExpired(at: clock.instant()) else {
                 await claimWakeUp.sleep { [clock, limits] in await clock.sleep(limits.pollInterval) }
                 continue
             }
@@ -119,7 +116,7 @@ package actor FanOutWorker {
                 try await giveBackUnheldChunks(of: worker)
                 let busy = openChunks.applications(holding: limits.openChunkCountPerApplication)
                 let chunk = try await claimChunk(for: worker, excluding: busy)
-                pause = limits.firstPause
+                backOff.succeeded()
                 if let chunk {
                     openChunks.open(chunk.application)
                     sending.insert(chunk.id)
@@ -129,8 +126,8 @@ package actor FanOutWorker {
                 }
             } catch {
                 logger.log(.warning, "No chunk could be claimed", [.reason: "\(error)"])
-                await claimWakeUp.sleep { [clock, pause] in await clock.sleep(pause) }
-                pause = min(pause * 2, limits.longestPause)
+                let pause = backOff.next()
+                await claimWakeUp.sleep { [clock] in await clock.sleep(pause) }
             }
         }
     }
@@ -193,15 +190,14 @@ package actor FanOutWorker {
     }
 
     private func loadJob(_ notification: NotificationID) async -> ActiveJob? {
-        var pause = limits.firstPause
+        var backOff = BackOff(limits)
         while !isStopping {
             do {
                 guard let job = try await queue.job(for: notification) else { return nil }
                 return ActiveJob(job: job, renderer: renderer)
             } catch {
                 logger.log(.warning, "A notification could not be read yet", [.reason: "\(error)"])
-                await clock.sleep(pause)
-                pause = min(pause * 2, limits.longestPause)
+                await clock.sleep(backOff.next())
             }
         }
         return nil
@@ -223,7 +219,7 @@ package actor FanOutWorker {
     // MARK: Recording
 
     private func recordOutcomes() async {
-        var pause = limits.firstPause
+        var backOff = BackOff(limits)
         while true {
             guard let worker, !finished.isEmpty else {
                 if isClaimingDone, openChunks.count == 0 || worker == nil { break }
@@ -234,12 +230,11 @@ package actor FanOutWorker {
             let batch = Array(finished.prefix(limits.recordChunkCount))
             do {
                 let lost = try await queue.record(batch.map(\.record), worker: worker)
-                pause = limits.firstPause
+                backOff.succeeded()
                 finishRecording(batch, lostCount: lost.count)
             } catch {
                 logger.log(.warning, "Outcomes could not be recorded yet", [.reason: "\(error)"])
-                await clock.sleep(pause)
-                pause = min(pause * 2, limits.longestPause)
+                await clock.sleep(backOff.next())
             }
         }
         isRecorderDone = true
@@ -269,16 +264,11 @@ package actor FanOutWorker {
 
     // MARK: Lease
 
-    /// A worker that could not extend its lease must not send: another daemon may already be sending the same.
-    private var isLeaseExpired: Bool {
-        leaseExtendedAt.duration(to: clock.instant()) > .seconds(limits.leaseSeconds) - limits.leaseMargin
-    }
-
     /// Extends the lease and looks for newer states, in intervals and whenever a notification was accepted.
     private func keepLease() async {
         while !isRecorderDone {
             await heartbeatWakeUp.sleep { [clock, limits] in await clock.sleep(limits.pollInterval) }
-            if leaseExtendedAt.duration(to: clock.instant()) >= limits.heartbeatInterval { await extendLease() }
+            if lease.isExtensionDue(at: clock.instant()) { await extendLease() }
             await cancelSuperseded(among: jobs.notifications)
         }
     }
@@ -287,7 +277,7 @@ package actor FanOutWorker {
     private func watchLease() async {
         while !isRecorderDone {
             await leaseWakeUp.sleep { [clock, limits] in await clock.sleep(limits.pollInterval) }
-            if isLeaseExpired { jobs.cancelAll(.leaseExpired) }
+            if lease.isExpired(at: clock.instant()) { jobs.cancelAll(.leaseExpired) }
         }
     }
 
@@ -296,9 +286,9 @@ package actor FanOutWorker {
         do {
             let beforeExtension = clock.instant()
             if try await queue.extendLease(of: worker, seconds: limits.leaseSeconds) {
-                leaseExtendedAt = beforeExtension
+                lease.extendedAt = beforeExtension
             } else {
-                logger.log(.error, "The lease was lost; its chunks belong to another daemon", [:])
+                logger.log(.error, "The lease was lost; its chunks belong to another daemon")
                 jobs.cancelAll(.leaseExpired)
                 self.worker = nil
                 await register()
