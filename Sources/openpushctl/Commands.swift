@@ -15,7 +15,7 @@ enum Commands {
     }
 
     static func createApplication(_ arguments: consuming CommandArguments) async throws -> Report {
-        let name = try arguments.take("name")
+        let name = try arguments.take("name", expected: nameExpectation, displayName)
         let bundleID = try arguments.take("bundle-id", expected: "a bundle identifier such as com.example.app") {
             (1...155).contains($0.utf8.count) && $0.utf8.allSatisfy(isBundleCharacter) ? $0 : nil
         }
@@ -113,9 +113,7 @@ enum Commands {
 
     static func createSegment(_ arguments: consuming CommandArguments) async throws -> Report {
         let publicID = try arguments.take("app", expected: "an app_id (UUID)") { UUID($0) }
-        let name = try arguments.take("name", expected: "at most \(AdmissionLimits.nameCharacterCount) characters") {
-            $0.unicodeScalars.count <= AdmissionLimits.nameCharacterCount ? $0 : nil
-        }
+        let name = try arguments.take("name", expected: nameExpectation, displayName)
         let text = try arguments.take("filters")
         try arguments.finish()
         let definition = Array(text.utf8)
@@ -141,6 +139,13 @@ enum Commands {
             ("bundle_id", .text(application.bundleID)), ("team_id", .text(application.providerKey.teamID)),
             ("apns_key_id", .text(application.providerKey.keyID)), ("environment", .text(application.defaultEnvironment.name)),
         ]
+    }
+
+    private static let nameExpectation = "1 to \(AdmissionLimits.nameCharacterCount) characters and not blank"
+
+    /// A name for people, by the rule of the API's names.
+    private static func displayName(_ text: String) -> String? {
+        text.unicodeScalars.count <= AdmissionLimits.nameCharacterCount && !FieldRule.isBlank(text) ? text : nil
     }
 
     private static func appleIdentifier(_ text: String) -> String? {

@@ -37,6 +37,7 @@ import Testing
             (["frobnicate"], 64, "frobnicate"), ([], 64, ""), (["app", "delete"], 64, "app delete"),
             (["key", "create", "--kind", "rest"], 64, "--app"), (["key", "list", "--colour", "red"], 64, "--colour"),
             (["key", "create", "--app", "x", "--kind", "rest"], 64, "--app"),
+            (["app", "create", "--name", " ", "--bundle-id", "com.example"], 64, "--name"),
         ] as [([String], Int32, String)])
     func refusesCommands(arguments: [String], status: Int32, text: String) async throws {
         let result = try await RunningProgram.run("openpushctl", arguments, environment: [:])

@@ -21,6 +21,19 @@ import Testing
         #expect(!result.errors.contains("c2hvcnQ="))
     }
 
+    @Test("is refused with a database URL that libpq cannot read, which is not shown", arguments: ["openpushd", "openpushctl"])
+    func readsDatabaseURL(program: String) async throws {
+        let result = try await RunningProgram.run(
+            program, program == "openpushd" ? [] : ["app", "list"],
+            environment: [
+                "OPENPUSH_DATABASE_URL": "postgresql://user:hunter2@[::1/x", "OPENPUSH_LISTEN": "127.0.0.1:0",
+                "OPENPUSH_MASTER_KEY": Base64.encode([UInt8](repeating: 1, count: 32)),
+            ])
+        #expect(result.status == 78)
+        #expect(result.errors.contains("OPENPUSH_DATABASE_URL: "), "\(result.errors)")
+        #expect(!result.errors.contains("hunter2"))
+    }
+
     @Test("is refused without what it cannot do without")
     func needsDatabaseAndKey() async throws {
         let result = try await RunningProgram.run("openpushd", [], environment: [:])
