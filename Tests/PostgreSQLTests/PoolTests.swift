@@ -113,7 +113,9 @@ import Testing
             }
             let stored = try await pool.query(Self.count).int64(row: 0, column: 0)
             #expect(stored == 0)
-            #expect(await pool.occupancy.idle == 2)
+            // The other connection may still be on its way.
+            let occupancy = await pool.occupancy
+            #expect(occupancy.open > 0 && occupancy.idle == occupancy.open)
         }
     }
 

@@ -58,7 +58,7 @@ import Testing
             #expect(try await fixture.store.application(UUID(high: 1, low: 1)) == nil)
             await #expect(throws: StorageError.refused(sqlState: SQLState.checkViolation)) {
                 _ = try await fixture.store.createApplication(
-                    name: "x", bundleID: "x", key: ProviderKey(teamID: "SHORT", keyID: "KEY1234567"),
+                    name: "x", bundleID: "x", key: ProviderKey(teamID: "", keyID: "KEY1234567"),
                     pem: ES256PrivateKey.generate().pem, environment: .sandbox)
             }
         }
