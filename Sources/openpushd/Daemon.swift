@@ -103,6 +103,9 @@ struct Daemon: Sendable {
         upkeep.cancel()
         await bell.stop()
         let begunAt = ContinuousClock.now
+        // Whoever comes now is refused at once and turns to another daemon, instead of waiting for one that never answers.
+        for service in services { await service.server.stopAccepting() }
+        for listener in shared.listeners { listener.close() }
         await drain(services)
         let left = configuration.drainTimeout - begunAt.duration(to: .now)
         await Deadline.wait(for: working, atMost: max(left, Self.recordingTimeout), on: services[0].loop)

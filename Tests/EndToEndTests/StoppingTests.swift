@@ -21,7 +21,7 @@ import Testing
 
             try await gateway.startDaemon()
             let totals = try await gateway.waitUntilFinished(start)
-            #expect(totals.number("accepted") == 300)
+            #expect(totals.number("accepted") == 300, "\(totals.text)")
             #expect(totals.number("targeted") == 300)
             #expect(gateway.pushes().count == 300)
             #expect(gateway.pushes().values.allSatisfy { $0 == 1 })

@@ -74,10 +74,16 @@ package actor HTTPServer {
         await withCheckedContinuation { drainWaiters.append($0) }
     }
 
+    /// Takes no further connections; those that are open stay as they are. The listeners may be closed when every server that shares
+    /// them has stopped.
+    package func stopAccepting() {
+        guard state == .serving else { return }
+        for listener in listeners { loop.unwatch(listener.rawDescriptor) }
+        state = .draining
+    }
+
     private func beginDraining() {
-        if state == .serving {
-            for listener in listeners { loop.unwatch(listener.rawDescriptor) }
-        }
+        stopAccepting()
         state = .draining
         for connection in connections.values { connection.assumeIsolated { $0.drain() } }
     }
