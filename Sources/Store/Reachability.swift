@@ -3,9 +3,14 @@ import PostgreSQL
 
 /// What `/readyz` asks.
 extension Store {
+    /// How long an answer may take: whoever asks for readiness has little patience, and a database that has gone silent is not ready.
+    static let reachabilityDeadline: Duration = .milliseconds(1_500)
+
     /// Whether the database answers and holds the schema.
     package func isReachable() async -> Bool {
-        guard let found = try? await query(ReachabilityStatements.probe) else { return false }
+        guard let found = try? await query(ReachabilityStatements.probe, deadline: Self.reachabilityDeadline) else {
+            return false
+        }
         return found.rowCount == 1 && found.bool(row: 0, column: 0)
     }
 }

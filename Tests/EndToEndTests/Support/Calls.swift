@@ -57,6 +57,15 @@ extension Deployment {
 
     // MARK: Devices
 
+    /// Sends again what was answered with 503, as devices do: on a busy machine the database may be slow to connect.
+    private func sendPatiently(_ path: String, body: String, app: App) async throws -> Answer {
+        let deadline = ContinuousClock.now + .seconds(20)
+        while true {
+            let answer = try await send("POST", path, key: app.clientKey, body: body)
+            if answer.status != 503 || ContinuousClock.now > deadline { return answer }
+        }
+    }
+
     /// Tokens of simulated device number `number`, lower-case hexadecimal.
     static func token(_ kind: String, _ number: Int) -> String {
         let digest = Hexadecimal.encode(SHA256.digest(Array("\(kind) \(number)".utf8)))
@@ -68,17 +77,17 @@ extension Deployment {
         let app = app ?? self.app
         try await concurrently(numbers) { number in
             let device = Self.token("device", number)
-            let registered = try await self.send(
-                "POST", "/v1/devices", key: app.clientKey,
+            let registered = try await self.sendPatiently(
+                "/v1/devices",
                 body:
-                    #"{"push_token":"\#(device)","platform":"ios","environment":"production","external_id":"user-\#(number)"\#(more)}"#
-            )
-            let token = try await self.send(
-                "POST", "/v1/live-activities/start-tokens", key: app.clientKey,
+                    #"{"push_token":"\#(device)","platform":"ios","environment":"production","external_id":"user-\#(number)"\#(more)}"#,
+                app: app)
+            let token = try await self.sendPatiently(
+                "/v1/live-activities/start-tokens",
                 body:
-                    #"{"push_token":"\#(device)","activity_type":"\#(Self.activityType)","token":"\#(Self.token("start", number))"}"#
-            )
-            return registered.status == 201 && (200...204).contains(token.status)
+                    #"{"push_token":"\#(device)","activity_type":"\#(Self.activityType)","token":"\#(Self.token("start", number))"}"#,
+                app: app)
+            return [200, 201].contains(registered.status) && (200...204).contains(token.status)
                 ? nil : "device \(number): \(registered.status) \(registered.text), \(token.status) \(token.text)"
         }
     }
@@ -86,12 +95,12 @@ extension Deployment {
     /// Registers update tokens of an activity, as devices that show its card do.
     func registerUpdateTokens(_ numbers: ClosedRange<Int>, activity: String, kind: String = "update") async throws {
         try await concurrently(numbers) { number in
-            let answer = try await self.send(
-                "POST", "/v1/live-activities/update-tokens", key: self.app.clientKey,
+            let answer = try await self.sendPatiently(
+                "/v1/live-activities/update-tokens",
                 body: """
                     {"push_token":"\(Self.token("device", number))","activity_id":"\(activity)",\
                     "token":"\(Self.token(kind, number))","activity_type":"\(Self.activityType)"}
-                    """)
+                    """, app: self.app)
             return answer.status == 200 ? nil : "device \(number): \(answer.status) \(answer.text)"
         }
     }
