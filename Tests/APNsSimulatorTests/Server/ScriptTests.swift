@@ -161,15 +161,22 @@ import Testing
         let test = try await TestSimulator.start()
         test.simulator.script(Self.effect { $0.close = .before }, when: Self.condition { $0.count = 1 })
         let first = try await test.connect()
-        try await first.send([test.push()])
+        // The connection may end while the push is still being written.
+        _ = try? await first.send([test.push()])
         await first.waitUntilClosed()
         #expect(await first.frames.allSatisfy { $0.type != Frame.headers })
         test.simulator.removeRules()
         test.simulator.script(Self.effect { $0.close = .after })
-        let second = try await test.connect()
-        #expect(try await second.answer(to: test.push()).status == 200)
-        await second.waitUntilClosed()
-        #expect(test.simulator.requests().map(\.outcome) == [.unanswered, .answered(status: 200, reason: nil)])
+        // Closing with unread input makes TCP drop what the client has not read yet: the answer may be lost on its way.
+        var isAnswered = false
+        for _ in 0..<10 where !isAnswered {
+            let second = try await test.connect()
+            isAnswered = (try? await second.answer(to: test.push()).status) == 200
+            await second.waitUntilClosed()
+        }
+        #expect(isAnswered)
+        #expect(test.simulator.requests().first?.outcome == .unanswered)
+        #expect(test.simulator.requests().last?.outcome == .answered(status: 200, reason: nil))
         await test.simulator.stop()
     }
 
@@ -191,10 +198,10 @@ import Testing
         let test = try await TestSimulator.start()
         let client = try await test.connectAuthenticated()
         test.simulator.script(Self.effect { $0.stallMilliseconds = 200 }, when: Self.condition { $0.count = 1 })
-        #expect(try await client.answer(to: test.push()).status == 200)
         let begin = ContinuousClock.now
         #expect(try await client.answer(to: test.push()).status == 200)
-        #expect(ContinuousClock.now - begin >= .milliseconds(100))
+        #expect(try await client.answer(to: test.push()).status == 200)
+        #expect(ContinuousClock.now - begin >= .milliseconds(190))
         await test.simulator.stop()
     }
 
