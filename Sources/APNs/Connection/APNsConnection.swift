@@ -3,14 +3,6 @@ import HTTP
 import Networking
 import Security
 
-/// One push on the wire: which of which batch, under which provider token, and since when.
-struct PushInFlight {
-    let lane: BatchLane
-    let index: Int
-    let tokenGeneration: Int
-    let submittedAt: ContinuousClock.Instant
-}
-
 /// Why a connection ended.
 enum ConnectionFailure: Error, CustomStringConvertible {
     case stream(StreamError)
@@ -48,9 +40,7 @@ final class APNsConnection {
     var life: ConnectionLife
     let session: HTTP2ClientSession
     private let stream: SocketStream
-    /// By slot of the session.
-    private(set) var inFlight: [PushInFlight?]
-    private(set) var inFlightCount = 0
+    private var inFlight: PushesInFlight
     private var readBuffer: [UInt8] = []
     private var request = DeviceRequest()
     private(set) var isPaused = false
@@ -70,8 +60,11 @@ final class APNsConnection {
         self.address = address
         self.stream = stream
         life = ConnectionLife(configuration: configuration, now: now)
-        inFlight = Array(repeating: nil, count: configuration.streamCount)
+        inFlight = PushesInFlight(slotCount: configuration.streamCount, now: now)
     }
+
+    /// Pushes on the wire.
+    var inFlightCount: Int { inFlight.count }
 
     /// Begins to be driven by the loop.
     func activate(handler: any ReadinessHandler) throws(SystemError) { try stream.activate(handler: handler) }
@@ -162,43 +155,46 @@ final class APNsConnection {
         stream.resumeReading()
     }
 
-    /// Whether a push with a body of that size can go out now.
-    func canSubmit(bodyByteCount: Int, now: ContinuousClock.Instant) -> Bool {
-        guard life.phase == .open, (resumesAt ?? now) <= now, stream.unsentByteCount < Self.unsentByteLimit else { return false }
-        return session.canSubmit(bodyByteCount: bodyByteCount)
+    /// How many pushes with a body of that size can go out now.
+    func submittableCount(bodyByteCount: Int, now: ContinuousClock.Instant) -> Int {
+        guard life.phase == .open, (resumesAt ?? now) <= now, stream.unsentByteCount < Self.unsentByteLimit else { return 0 }
+        return session.submittableCount(bodyByteCount: bodyByteCount)
     }
+
+    /// Whether output must be flushed before more is submitted.
+    var isOutputFull: Bool { session.isOutputFull }
 
     /// Puts one push of a lane on the wire; false when no stream could be opened.
     func submit(
         _ index: Int, of lane: BatchLane, template: HTTP2RequestTemplate, tokenGeneration: Int, now: ContinuousClock.Instant
-    ) -> Bool {
-        let tokens = lane.batch.tokens
-        request.setToken(tokens.bytes.span.extracting(tokens.range(index)))
-        request.setIdentifier(notification: lane.batch.notification, device: lane.batch.devices[index])
-        guard let slot = request.submit(on: session, template, body: Int(lane.batch.bodyIndexes[index])) else { return false }
-        inFlight[slot] = PushInFlight(lane: lane, index: index, tokenGeneration: tokenGeneration, submittedAt: now)
-        inFlightCount += 1
-        needsFlush = true
+    ) throws(ConnectionFailure) -> Bool {
+        let tokenBytes = lane.tokenBytes
+        let token = tokenBytes.span.extracting(lane.tokenRange(index))
+        let slot: Int?
+        do {
+            slot = try request.submit(
+                on: session, template, token: token, notification: lane.notification, device: lane.devices[index],
+                body: Int(lane.bodyIndexes[index]))
+        } catch {
+            throw .session(error)
+        }
+        guard let slot else { return false }
+        inFlight.put(
+            PushInFlight(lane: lane.number, index: Int32(index), tokenGeneration: tokenGeneration, submittedAt: now), in: slot)
         return true
     }
 
     /// The push of a slot that ended; nil when it was given up before.
-    func take(slot: Int) -> PushInFlight? {
-        guard let push = inFlight[slot] else { return nil }
-        inFlight[slot] = nil
-        inFlightCount -= 1
-        return push
-    }
+    func take(slot: Int) -> PushInFlight? { inFlight.take(slot: slot) }
 
     /// Cancels the streams that were opened before that moment, and hands each push over.
     func giveUp(submittedBefore moment: ContinuousClock.Instant, _ body: (PushInFlight) -> Void) {
-        guard inFlightCount > 0 else { return }
-        for slot in inFlight.indices {
-            guard let push = inFlight[slot], push.submittedAt < moment else { continue }
+        guard inFlight.count > 0 else { return }
+        for slot in inFlight.slots {
+            guard let push = inFlight.take(slot: slot, submittedBefore: moment) else { continue }
             session.cancel(slot: slot)
             needsFlush = true
             body(push)
-            _ = take(slot: slot)
         }
     }
 
@@ -218,11 +214,9 @@ final class APNsConnection {
         }
         life.closed()
         stream.close()
-        for slot in inFlight.indices {
-            guard let push = inFlight[slot] else { continue }
-            let mayHaveLeft = session.mayHaveLeft(slot: slot)
-            _ = take(slot: slot)
-            body(push, mayHaveLeft)
+        for slot in inFlight.slots {
+            guard let push = inFlight.take(slot: slot) else { continue }
+            body(push, session.mayHaveLeft(slot: slot))
         }
     }
 }

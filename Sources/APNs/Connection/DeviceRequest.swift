@@ -3,7 +3,6 @@ import HTTP
 
 /// The two header values that differ from push to push, written in place into buffers that are used again.
 struct DeviceRequest {
-    private static let digits = Array("0123456789abcdef".utf8)
     private static let prefix = Array("/3/device/".utf8)
 
     /// `/3/device/` and the token in lower-case hexadecimal.
@@ -17,12 +16,12 @@ struct DeviceRequest {
         let needed = Self.prefix.count + 2 * bytes.count
         if path.count < needed { path.append(contentsOf: repeatElement(0, count: needed - path.count)) }
         pathByteCount = needed
-        let digits = Self.digits.span
         var target = path.mutableSpan
         var position = Self.prefix.count
         for index in bytes.indices {
-            target[position] = digits[Int(bytes[index] >> 4)]
-            target[position + 1] = digits[Int(bytes[index] & 0xF)]
+            let digits = Hexadecimal.digits(of: bytes[index])
+            target[position] = digits.high
+            target[position + 1] = digits.low
             position += 2
         }
     }
@@ -32,22 +31,28 @@ struct DeviceRequest {
     /// A UUID of version 8 (RFC 9562): the low 60 bits of the notification, then the low 62 bits of the device.
     mutating func setIdentifier(notification: NotificationID, device: Int64) {
         let identifier = Self.identifier(notification: notification, device: device)
-        let digits = Self.digits.span
         var target = self.identifier.mutableSpan
         var position = 0
         for index in 0..<16 {
             if index == 4 || index == 6 || index == 8 || index == 10 { position += 1 }
             let half = index < 8 ? identifier.high : identifier.low
-            let byte = Int(truncatingIfNeeded: half >> UInt64(56 - 8 * (index & 7))) & 0xFF
-            target[position] = digits[byte >> 4]
-            target[position + 1] = digits[byte & 0xF]
+            let byte = UInt8(truncatingIfNeeded: half >> UInt64(56 - 8 * (index & 7)))
+            let digits = Hexadecimal.digits(of: byte)
+            target[position] = digits.high
+            target[position + 1] = digits.low
             position += 2
         }
     }
 
-    /// Opens the request on a session; the slot, or nil when no stream could be opened.
-    func submit(on session: HTTP2ClientSession, _ template: HTTP2RequestTemplate, body: Int) -> Int? {
-        session.submit(template, path: path.span.extracting(0..<pathByteCount), identifier: identifier.span, body: body)
+    /// Opens the request of one push on a session; the slot, or nil when no stream could be opened.
+    mutating func submit(
+        on session: HTTP2ClientSession, _ template: HTTP2RequestTemplate, token: Span<UInt8>, notification: NotificationID,
+        device: Int64, body: Int
+    ) throws(HTTP2Error) -> Int? {
+        setToken(token)
+        setIdentifier(notification: notification, device: device)
+        return try session.submit(
+            template, path: path.span.extracting(0..<pathByteCount), identifier: identifier.span, body: body)
     }
 
     static func identifier(notification: NotificationID, device: Int64) -> UUID {
@@ -56,4 +61,12 @@ struct DeviceRequest {
             high: (number << 4) & 0xFFFF_FFFF_FFFF_0000 | 0x8000 | number & 0x0FFF,
             low: 0x8000_0000_0000_0000 | UInt64(bitPattern: device) & 0x3FFF_FFFF_FFFF_FFFF)
     }
+}
+
+/// Lower-case hexadecimal digits.
+private enum Hexadecimal {
+    static func digits(of byte: UInt8) -> (high: UInt8, low: UInt8) { (digit(byte >> 4), digit(byte & 0xF)) }
+
+    /// Without a branch: "a" lies 39 behind what would follow "9".
+    private static func digit(_ value: UInt8) -> UInt8 { value &+ 48 &+ (((value &+ 6) >> 4) &* 39) }
 }

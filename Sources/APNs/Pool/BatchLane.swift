@@ -1,76 +1,75 @@
 import Gateway
 import HTTP
 
-/// A batch on its way: which of its pushes are done, which are on the wire, and which still wait.
+/// A batch on its way, with what its pushes need at hand.
 ///
 /// One object a batch; its pushes are indexes. It belongs to one pool.
 final class BatchLane {
     let batch: PushBatch
+    /// Names the batch among those of its pool, until it is finished.
+    let number: Int32
+    // Copies of what a push needs of the batch: an access across modules costs more than the access itself.
+    let notification: NotificationID
+    let devices: [Int64]
+    let tokenBytes: [UInt8]
+    private let tokenEnds: [Int32]
+    let bodyIndexes: [UInt8]
     let enqueuedAt: ContinuousClock.Instant
-    /// By index; `notSent` until it is known.
-    private(set) var outcomes: [PushOutcome]
-    private var isDone: [Bool]
-    private var openCount: Int
-    /// The first index that was never submitted.
-    private var next = 0
-    /// Indexes that were submitted, not processed, and go out once more before the others.
-    private var again: [Int] = []
-    /// Indexes that had their one more try after an answer that asked for another connection.
-    private var resent: Set<Int> = []
+    private var progress: BatchProgress
     private var hasAccepted = false
     private let finish: CheckedContinuation<[PushOutcome], Never>
     private var template: (value: HTTP2RequestTemplate, tokenGeneration: Int)?
     /// Bytes of the largest body.
     let bodyByteCount: Int
 
-    init(batch: PushBatch, enqueuedAt: ContinuousClock.Instant, finish: CheckedContinuation<[PushOutcome], Never>) {
+    init(
+        batch: PushBatch, number: Int32, enqueuedAt: ContinuousClock.Instant, finish: CheckedContinuation<[PushOutcome], Never>
+    ) {
         self.batch = batch
+        self.number = number
+        notification = batch.notification
+        devices = batch.devices
+        tokenBytes = batch.tokens.bytes
+        tokenEnds = batch.tokens.ends
+        bodyIndexes = batch.bodyIndexes
         self.enqueuedAt = enqueuedAt
         self.finish = finish
-        outcomes = Array(repeating: .notSent, count: batch.devices.count)
-        isDone = Array(repeating: false, count: batch.devices.count)
-        openCount = batch.devices.count
+        progress = BatchProgress(count: batch.devices.count)
         bodyByteCount = batch.bodies.reduce(0) { max($0, $1.count) }
     }
 
     /// Pushes that are not on the wire and not done.
-    var waitingCount: Int { batch.devices.count - next + again.count }
+    var waitingCount: Int { progress.waitingCount }
     /// Whether every push has its outcome.
-    var isFinished: Bool { openCount == 0 }
+    var isFinished: Bool { progress.openCount == 0 }
 
     /// The next push to submit; nil when none waits.
-    func takeNext() -> Int? {
-        if let index = again.popLast() { return index }
-        guard next < batch.devices.count else { return nil }
-        defer { next += 1 }
-        return next
-    }
+    func takeNext() -> Int? { progress.takeNext() }
 
     /// Puts a push back that was provably not processed; it costs nothing.
-    func putBack(_ index: Int) { if !isDone[index] { again.append(index) } }
+    func putBack(_ index: Int) { progress.putBack(index) }
 
     /// Puts a push back once; false when it had its one more try already.
-    func putBackOnce(_ index: Int) -> Bool {
-        guard resent.insert(index).inserted else { return false }
-        putBack(index)
-        return true
-    }
+    func putBackOnce(_ index: Int) -> Bool { progress.putBackOnce(index) }
 
+    /// Gives a push its outcome; the last one ends the batch.
     func complete(_ index: Int, _ outcome: PushOutcome) {
-        guard !isDone[index] else { return }
-        isDone[index] = true
-        outcomes[index] = outcome
-        openCount -= 1
-        if outcome == .accepted, !hasAccepted {
+        guard progress.complete(index, outcome) else { return }
+        if !hasAccepted, outcome == .accepted {
             hasAccepted = true
             batch.onFirstAccepted?()
         }
-        if openCount == 0 { finish.resume(returning: outcomes) }
+        if isFinished { finish.resume(returning: progress.outcomes) }
     }
 
     /// Ends everything that waits; what is on the wire is awaited.
     func completeWaiting(_ outcome: PushOutcome) {
         while let index = takeNext() { complete(index, outcome) }
+    }
+
+    /// The bytes of a device's token within `tokenBytes`.
+    func tokenRange(_ index: Int) -> Range<Int> {
+        (index == 0 ? 0 : Int(tokenEnds[index - 1]))..<Int(tokenEnds[index])
     }
 
     /// The request's common part under that token, laid out on first use.

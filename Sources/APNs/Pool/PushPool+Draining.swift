@@ -26,7 +26,9 @@ extension PushPool {
 
     private func endDrain() {
         for connection in connections {
-            connection.close { (push, mayHaveLeft) in push.lane.complete(push.index, mayHaveLeft ? .unknown : .notSent) }
+            connection.close { (push, mayHaveLeft) in
+                lanes.lane(push.lane).complete(Int(push.index), mayHaveLeft ? .unknown : .notSent)
+            }
             metrics.connections.add(-1)
         }
         connections = []

@@ -84,7 +84,7 @@ extension PushPool {
     }
 
     private func submitAdmitted(now: ContinuousClock.Instant) {
-        guard connections.contains(where: { $0.canSubmit(bodyByteCount: 1, now: now) }) else { return }
+        guard connections.contains(where: { $0.submittableCount(bodyByteCount: 1, now: now) > 0 }) else { return }
         switch minter.admit() {
         case .use(let token, let renewalIsDue):
             loggedHold = nil
@@ -122,11 +122,25 @@ extension PushPool {
     private func submit(under token: IssuedToken, limit: Int, now: ContinuousClock.Instant) {
         var remaining = limit
         for connection in connections {
-            while remaining > 0, connection.canSubmit(bodyByteCount: 1, now: now) {
-                guard let lane = lanes.next() else { return }
-                let count = submitTurn(of: lane, on: connection, under: token, limit: remaining, now: now)
-                guard count > 0 || lane.waitingCount == 0 else { break }
-                remaining -= count
+            do throws(ConnectionFailure) {
+                try submit(on: connection, under: token, remaining: &remaining, now: now)
+            } catch {
+                lose(connection, error, now: now)
+            }
+        }
+    }
+
+    /// Fills a connection's streams, batch after batch, and sends whenever a good piece of output is together.
+    private func submit(
+        on connection: APNsConnection, under token: IssuedToken, remaining: inout Int, now: ContinuousClock.Instant
+    ) throws(ConnectionFailure) {
+        while remaining > 0, connection.submittableCount(bodyByteCount: 1, now: now) > 0, let lane = lanes.next() {
+            let count = try submitTurn(of: lane, on: connection, under: token, limit: remaining, now: now)
+            remaining -= count
+            if connection.isOutputFull {
+                try connection.flush()
+            } else if count == 0, lane.waitingCount > 0 {
+                return
             }
         }
     }
@@ -134,22 +148,27 @@ extension PushPool {
     /// Lets a batch use some streams of a connection; returns how many.
     private func submitTurn(
         of lane: BatchLane, on connection: APNsConnection, under token: IssuedToken, limit: Int, now: ContinuousClock.Instant
-    ) -> Int {
+    ) throws(ConnectionFailure) -> Int {
+        if lane.batch.cancellation.isCancelled {
+            lane.completeWaiting(.notSent)
+            return 0
+        }
         let template = lane.template(for: token, authority: endpoint.authority)
+        let room = connection.submittableCount(bodyByteCount: lane.bodyByteCount, now: now)
         var count = 0
-        while count < min(limit, LaneRing.turnCount), connection.canSubmit(bodyByteCount: lane.bodyByteCount, now: now) {
-            if lane.batch.cancellation.isCancelled {
-                lane.completeWaiting(.notSent)
-                break
-            }
-            guard let index = lane.takeNext() else { break }
-            guard connection.submit(index, of: lane, template: template, tokenGeneration: token.generation, now: now) else {
-                lane.putBack(index)
+        while count < min(limit, room, LaneRing.turnCount), !connection.isOutputFull, let index = lane.takeNext() {
+            var isSubmitted = false
+            // What was not submitted, whatever the reason, has not left.
+            defer { if !isSubmitted { lane.putBack(index) } }
+            isSubmitted = try connection.submit(
+                index, of: lane, template: template, tokenGeneration: token.generation, now: now)
+            guard isSubmitted else {
                 connection.life.drain()
                 break
             }
             count += 1
         }
+        if count > 0 { connection.needsFlush = true }
         return count
     }
 }

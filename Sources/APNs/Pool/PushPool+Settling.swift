@@ -14,24 +14,23 @@ extension PushPool {
         guard count > 0 else { return }
         var acceptedCount = 0
         var provenGeneration: Int?
+        // Answers come in runs of one batch; it is looked up once a run.
+        var lane: BatchLane?
         for index in 0..<count {
             let end = session.closed(index)
             guard let push = connection.take(slot: end.slot) else { continue }
+            let owner: BatchLane
+            if let lane, lane.number == push.lane { owner = lane } else {
+                owner = lanes.lane(push.lane)
+                lane = owner
+                if end.status == 200 { holds.accepted(application: owner.batch.application.id) }
+            }
             if end.status == 200 {
                 acceptedCount += 1
                 provenGeneration = push.tokenGeneration
-                push.lane.complete(push.index, .accepted)
-                holds.accepted(application: push.lane.batch.application.id)
-            } else if end.status != 0 {
-                let answer = end.answer.map { session.answer($0) }
-                let response = PushResponse(
-                    status: end.status, body: answer?.body ?? [], retryAfter: answer?.retryAfter ?? [])
-                if judge(response, of: push, on: connection, now: now) { provenGeneration = push.tokenGeneration }
-            } else if end.isRefused {
-                refuse(push, on: connection, now: now)
-            } else {
-                metrics.unanswered.add()
-                push.lane.complete(push.index, .unknown)
+                owner.complete(Int(push.index), .accepted)
+            } else if settle(end, of: push, in: owner, on: connection, now: now) {
+                provenGeneration = push.tokenGeneration
             }
         }
         session.clearEvents()
@@ -44,9 +43,29 @@ extension PushPool {
         }
     }
 
+    /// Settles a push that APNs did not accept. Returns whether the answer shows that APNs took the provider token.
+    private func settle(
+        _ end: HTTP2ClosedStream, of push: PushInFlight, in lane: BatchLane, on connection: APNsConnection,
+        now: ContinuousClock.Instant
+    ) -> Bool {
+        if end.status != 0 {
+            let answer = end.answer.map { connection.session.answer($0) }
+            let response = PushResponse(status: end.status, body: answer?.body ?? [], retryAfter: answer?.retryAfter ?? [])
+            return judge(response, of: push, in: lane, on: connection, now: now)
+        } else if end.isRefused {
+            refuse(push, in: lane, on: connection, now: now)
+        } else {
+            metrics.unanswered.add()
+            lane.complete(Int(push.index), .unknown)
+        }
+        return false
+    }
+
     /// APNs did not process the push: it goes out again, elsewhere when the connection keeps refusing.
-    private func refuse(_ push: PushInFlight, on connection: APNsConnection, now: ContinuousClock.Instant) {
-        push.lane.putBack(push.index)
+    private func refuse(
+        _ push: PushInFlight, in lane: BatchLane, on connection: APNsConnection, now: ContinuousClock.Instant
+    ) {
+        lane.putBack(Int(push.index))
         guard connection.life.phase == .open else { return }
         connection.refusedInARow += 1
         connection.resumesAt = now + Self.refusalRest
@@ -55,23 +74,24 @@ extension PushPool {
 
     /// Does what an answer other than 200 demands. Returns whether it shows that APNs took the provider token.
     private func judge(
-        _ response: PushResponse, of push: PushInFlight, on connection: APNsConnection, now: ContinuousClock.Instant
+        _ response: PushResponse, of push: PushInFlight, in lane: BatchLane, on connection: APNsConnection,
+        now: ContinuousClock.Instant
     ) -> Bool {
         noticeAnswer(on: connection, now: now)
         metrics.refused.add()
         let verdict = ResponseClass.verdict(on: response, wallSeconds: Int64(time(nil)))
-        let lane = push.lane
+        let index = Int(push.index)
         switch verdict.consequence {
-        case .nothing: lane.complete(push.index, verdict.outcome)
+        case .nothing: lane.complete(index, verdict.outcome)
         case .replaceConnection:
             connection.life.drain()
-            lane.complete(push.index, verdict.outcome)
+            lane.complete(index, verdict.outcome)
         case .resendElsewhere:
             connection.life.drain()
-            if !lane.putBackOnce(push.index) { lane.complete(push.index, verdict.outcome) }
-        case .renewProviderToken, .countTokenRefusal: refuseToken(verdict, of: push, on: connection)
+            if !lane.putBackOnce(index) { lane.complete(index, verdict.outcome) }
+        case .renewProviderToken, .countTokenRefusal: refuseToken(verdict, of: push, in: lane, on: connection)
         case .countApplicationRefusal:
-            lane.complete(push.index, verdict.outcome)
+            lane.complete(index, verdict.outcome)
             refuseApplication(verdict, of: lane, now: now)
         }
         switch verdict.outcome {
@@ -89,15 +109,16 @@ extension PushPool {
         growth.succeeded()
     }
 
-    private func refuseToken(_ verdict: Verdict, of push: PushInFlight, on connection: APNsConnection) {
+    private func refuseToken(_ verdict: Verdict, of push: PushInFlight, in lane: BatchLane, on connection: APNsConnection) {
+        let index = Int(push.index)
         guard case .deferred(let reason, _) = verdict.outcome else { return }
         // Once a token was refused, APNs goes on refusing newer ones on the same connection.
         if verdict.consequence == .renewProviderToken { connection.life.drain() }
         switch minter.refused(reason, generation: push.tokenGeneration) {
         case .resend:
-            if !push.lane.putBackOnce(push.index) { push.lane.complete(push.index, verdict.outcome) }
+            if !lane.putBackOnce(index) { lane.complete(index, verdict.outcome) }
         case .wait(let opensCircuit):
-            push.lane.complete(push.index, verdict.outcome)
+            lane.complete(index, verdict.outcome)
             if opensCircuit {
                 logger.log(
                     .error, "APNs refuses the provider token: pushes wait; check the key, the team and this host's clock",

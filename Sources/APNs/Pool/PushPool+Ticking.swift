@@ -36,7 +36,7 @@ extension PushPool {
         connection.giveUp(submittedBefore: now - configuration.answerTimeout) { push in
             if connection.life.isSilent(since: push.submittedAt) { wasSilent = true }
             metrics.unanswered.add()
-            push.lane.complete(push.index, .unknown)
+            lanes.lane(push.lane).complete(Int(push.index), .unknown)
         }
         // Nothing at all since then: the path is likely dead, and new pushes had better go elsewhere.
         if wasSilent { connection.life.drain() }

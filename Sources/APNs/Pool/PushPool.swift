@@ -63,7 +63,7 @@ actor PushPool {
             return unsent
         }
         return await withCheckedContinuation { finish in
-            lanes.add(BatchLane(batch: batch, enqueuedAt: .now, finish: finish))
+            lanes.add(BatchLane(batch: batch, number: lanes.freeNumber, enqueuedAt: .now, finish: finish))
             scheduleFill()
             armTick()
         }
@@ -104,9 +104,9 @@ actor PushPool {
         connection.close { (push, mayHaveLeft) in
             if mayHaveLeft {
                 unknownCount += 1
-                push.lane.complete(push.index, .unknown)
+                lanes.lane(push.lane).complete(Int(push.index), .unknown)
             } else {
-                push.lane.putBack(push.index)
+                lanes.lane(push.lane).putBack(Int(push.index))
             }
         }
         remove(connection, now: now)
@@ -122,7 +122,7 @@ actor PushPool {
     /// Ends a connection whose last answer is in.
     func finish(_ connection: APNsConnection, now: ContinuousClock.Instant) {
         let goAway = connection.session.goAway
-        connection.close { (push, _) in push.lane.putBack(push.index) }
+        connection.close { (push, _) in lanes.lane(push.lane).putBack(Int(push.index)) }
         remove(connection, now: now)
         logger.log(
             .info, "connection to APNs replaced",

@@ -4,7 +4,7 @@ import CNGHTTP2
 package struct HTTP2ClientLimits: Sendable {
     /// Most streams that are open at once, whatever the peer allows. APNs was seen to allow up to 1,500.
     package var streamCount = 1000
-    /// DATA frames wait while this many bytes are not taken yet: four TLS records.
+    /// Requests and DATA frames wait while this many bytes are not taken yet: four TLS records.
     package var outputByteCount = 64 * 1024
     /// Requests after which the session wants to be replaced; identifiers run out at 1,073,741,824.
     package var requestCount = 500_000_000
@@ -99,50 +99,91 @@ package struct HTTP2ClientLimits: Sendable {
     /// Whether so many requests were made that the connection should be replaced.
     package var isWornOut: Bool { submittedCount >= limits.requestCount }
 
-    /// Whether a request with a body of this size can be opened and its body leave at once.
+    /// How many requests with a body of this size can be opened now, so that each body leaves at once.
     ///
     /// A body that does not fit the connection's window opens only when nothing else waits for the window.
-    package func canSubmit(bodyByteCount: Int) -> Bool {
-        guard openCount < streamLimit, !isWornOut, unsafe nghttp2_session_check_request_allowed(handle) != 0 else { return false }
+    package func submittableCount(bodyByteCount: Int) -> Int {
+        let free = streamLimit - openCount
+        guard free > 0, !isWornOut, unsafe nghttp2_session_check_request_allowed(handle) != 0 else { return 0 }
         let waiting = unsafe state.pointee.waitingBodyByteCount
-        return unsafe waiting == 0 || waiting + bodyByteCount <= Int(nghttp2_session_get_remote_window_size(handle))
+        let room = unsafe Int(nghttp2_session_get_remote_window_size(handle)) - waiting
+        let fitting = max(room, 0) / max(bodyByteCount, 1)
+        return min(free, waiting == 0 ? max(fitting, 1) : fitting)
     }
 
-    /// Opens a request; `canSubmit` was true.
+    /// Whether so much output waits to be taken that no request should be opened.
+    package var isOutputFull: Bool { unsafe state.pointee.output.count >= limits.outputByteCount }
+
+    /// Opens a request and writes it into the output as far as the windows allow; `submittableCount` allowed it.
+    ///
+    /// Written at once, request by request, what libnghttp2 keeps of a stream is still in the processor's cache.
     ///
     /// - Parameters:
     ///   - path: the value of `:path`; copied.
     ///   - identifier: the value of the template's identifier field; copied.
     ///   - body: which body of the template.
     /// - Returns: the slot that `closed` will name; nil when libnghttp2 cannot open another stream.
-    package func submit(_ template: HTTP2RequestTemplate, path: Span<UInt8>, identifier: Span<UInt8>, body: Int) -> Int? {
-        guard let slot = unsafe state.pointee.freeSlots.popLast() else { return nil }
-        unsafe state.pointee.slots[slot].template = template
-        unsafe state.pointee.slots[slot].bodyIndex = body
-        let byteCount = template.bodies[body].count
-        let streamID = unsafe path.withUnsafeBufferPointer { path in
-            unsafe identifier.withUnsafeBufferPointer { identifier in
-                let fields = unsafe template.fields
-                unsafe fields[HTTP2RequestTemplate.pathIndex].value = UnsafeMutablePointer(mutating: path.baseAddress)
-                unsafe fields[HTTP2RequestTemplate.pathIndex].valuelen = path.count
-                unsafe fields[HTTP2RequestTemplate.identifierIndex].value = UnsafeMutablePointer(mutating: identifier.baseAddress)
-                unsafe fields[HTTP2RequestTemplate.identifierIndex].valuelen = identifier.count
-                var provider = unsafe nghttp2_data_provider(
-                    source: nghttp2_data_source(fd: Int32(truncatingIfNeeded: slot)), read_callback: onReadBody)
-                return unsafe nghttp2_submit_request(
-                    handle, nil, fields, template.fieldCount, &provider, UnsafeMutableRawPointer(bitPattern: slot + 1))
-            }
-        }
+    package func submit(
+        _ template: HTTP2RequestTemplate, path: Span<UInt8>, identifier: Span<UInt8>, body: Int
+    ) throws(HTTP2Error) -> Int? {
+        guard let slot = unsafe state.pointee.freeSlots.popLast().map(Int.init) else { return nil }
+        let use = unsafe state.pointee.index(of: template)
+        unsafe state.pointee.templates[use].openCount += 1
+        let bytes = unsafe template.bodies[body]
+        unsafe state.pointee.slots[slot].template = Int32(use)
+        unsafe state.pointee.slots[slot].body = bytes.baseAddress
+        unsafe state.pointee.slots[slot].bodyByteCount = bytes.count
+        var provider = unsafe nghttp2_data_provider(
+            source: nghttp2_data_source(fd: Int32(truncatingIfNeeded: slot)), read_callback: onReadBody)
+        let streamID = unsafe nghttp2_submit_request(
+            handle, nil, nil, 0, &provider, UnsafeMutableRawPointer(bitPattern: slot + 1))
         guard streamID > 0 else {
-            unsafe state.pointee.slots[slot] = ClientStream()
-            unsafe state.pointee.freeSlots.append(slot)
+            unsafe state.pointee.clear(slot: slot)
+            unsafe state.pointee.freeSlots.append(Int32(slot))
             submittedCount = limits.requestCount
             return nil
         }
         unsafe state.pointee.slots[slot].streamID = streamID
-        unsafe state.pointee.waitingBodyByteCount += byteCount
+        unsafe state.pointee.waitingBodyByteCount += bytes.count
         submittedCount += 1
+        try unsafe path.withUnsafeBufferPointer { (path) throws(HTTP2Error) in
+            try unsafe identifier.withUnsafeBufferPointer { (identifier) throws(HTTP2Error) in
+                try unsafe produceHead(of: slot, template, path, identifier)
+            }
+        }
+        try produce()
         return slot
+    }
+
+    /// Lets libnghttp2 write the HEADERS frame of a new stream, which it was given without fields, and adds the fields.
+    ///
+    /// What libnghttp2 writes into the block by itself, a change of the table's size, stays in front of them.
+    private func produceHead(
+        of slot: Int, _ template: HTTP2RequestTemplate, _ path: UnsafeBufferPointer<UInt8>,
+        _ identifier: UnsafeBufferPointer<UInt8>
+    ) throws(HTTP2Error) {
+        let streamID = unsafe state.pointee.slots[slot].streamID
+        while true {
+            var bytes: UnsafePointer<UInt8>?
+            let count = unsafe nghttp2_session_mem_send(handle, &bytes)
+            guard count > 0, let bytes = unsafe bytes else {
+                throw HTTP2Error(code: count < 0 ? Int32(count) : NGHTTP2_ERR_INVALID_STREAM_STATE.rawValue)
+            }
+            guard unsafe FrameHead.isHeaders(bytes, of: streamID) else {
+                unsafe state.pointee.output.append(bytes, count: count)
+                continue
+            }
+            let added = template.blockByteCount(pathByteCount: path.count, identifierByteCount: identifier.count)
+            precondition(count - FrameHead.byteCount + added <= HTTP2RequestTemplate.blockByteCount, "a header block is one frame")
+            unsafe state.pointee.slots[slot].headOffset = state.pointee.producedByteCount
+            unsafe state.pointee.output.appendHead(bytes, payloadByteCount: count - FrameHead.byteCount + added)
+            unsafe state.pointee.output.append(bytes + FrameHead.byteCount, count: count - FrameHead.byteCount)
+            unsafe state.pointee.output.append(template.head)
+            unsafe state.pointee.output.appendString(path)
+            unsafe state.pointee.output.append(template.tail)
+            unsafe state.pointee.output.appendString(identifier)
+            return
+        }
     }
 
     /// Whether the head of a request was handed over for sending, so that the peer may have seen it.
@@ -163,24 +204,28 @@ package struct HTTP2ClientLimits: Sendable {
 
     // MARK: Bytes out
 
-    /// Lets libnghttp2 write, and lends what it wrote: at most the output limit and one frame at a time.
+    /// Lets libnghttp2 write, and lends what it wrote: about the output limit at most.
     ///
     /// Returns whether there was anything. The lent bytes count as handed over, also when `body` throws.
     package func withOutput<E: Error>(_ body: (Span<UInt8>) throws(E) -> Void) throws(HTTP2OutputError<E>) -> Bool {
-        while unsafe state.pointee.output.count < limits.outputByteCount {
-            var bytes: UnsafePointer<UInt8>?
-            let count = unsafe nghttp2_session_mem_send(handle, &bytes)
-            guard count >= 0 else { throw .session(HTTP2Error(code: Int32(count))) }
-            // Zero also follows DATA frames, which go straight into the output.
-            guard count > 0 else { break }
-            unsafe state.pointee.output.append(contentsOf: UnsafeBufferPointer(start: bytes, count: count))
-        }
+        do { try produce() } catch { throw .session(error) }
         let count = unsafe state.pointee.output.count
         guard count > 0 else { return false }
         unsafe state.pointee.takenByteCount += UInt64(count)
-        defer { unsafe state.pointee.output.removeAll(keepingCapacity: true) }
-        do { try unsafe body(state.pointee.output.span) } catch { throw .writing(error) }
+        do { try unsafe state.pointee.output.take(body) } catch { throw .writing(error) }
         return true
+    }
+
+    /// Lets libnghttp2 write into the output until it has nothing to say or the output is full.
+    private func produce() throws(HTTP2Error) {
+        while !isOutputFull {
+            var bytes: UnsafePointer<UInt8>?
+            let count = unsafe nghttp2_session_mem_send(handle, &bytes)
+            guard count >= 0 else { throw HTTP2Error(code: Int32(count)) }
+            // Zero also follows DATA frames, which go straight into the output.
+            guard count > 0, let bytes = unsafe bytes else { break }
+            unsafe state.pointee.output.append(bytes, count: count)
+        }
     }
 }
 

@@ -10,7 +10,6 @@ enum ClientSessionCallbacks {
         unsafe nghttp2_session_callbacks_set_on_header_callback(callbacks, onHeader)
         unsafe nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, onDataChunk)
         unsafe nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, onFrameReceived)
-        unsafe nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, onFrameSent)
         unsafe nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, onStreamClosed)
         unsafe nghttp2_session_callbacks_set_send_data_callback(callbacks, onSendData)
         return unsafe callbacks
@@ -23,9 +22,15 @@ private func recover(_ userData: UnsafeMutableRawPointer?) -> UnsafeMutablePoint
 }
 
 /// The slot behind a stream; nil for a stream that has none (a push promise, or one that is already reported).
-private func slot(of streamID: Int32, _ session: OpaquePointer?) -> Int? {
+private func slot(
+    of streamID: Int32, _ session: OpaquePointer?, _ state: UnsafeMutablePointer<ClientSessionState>
+) -> Int? {
+    if unsafe state.pointee.recentStreamID == streamID { return unsafe state.pointee.recentSlot }
     guard let bits = unsafe nghttp2_session_get_stream_user_data(session, streamID) else { return nil }
-    return Int(bitPattern: bits) - 1
+    let slot = Int(bitPattern: bits) - 1
+    unsafe state.pointee.recentStreamID = streamID
+    unsafe state.pointee.recentSlot = slot
+    return slot
 }
 
 private func onHeader(
@@ -34,8 +39,9 @@ private func onHeader(
 ) -> Int32 {
     guard let frame = unsafe frame, let name = unsafe name, let value = unsafe value else { return 0 }
     let isStatus = unsafe nameCount == 7 && name[0] == UInt8(ascii: ":")
-    guard isStatus || nameCount == 11, let slot = unsafe slot(of: frame.pointee.hd.stream_id, session) else { return 0 }
+    guard isStatus || nameCount == 11 else { return 0 }
     let state = unsafe recover(userData)
+    guard let slot = unsafe slot(of: frame.pointee.hd.stream_id, session, state) else { return 0 }
     if isStatus {
         guard valueCount == 3 else { return 0 }
         var status = 0
@@ -59,8 +65,8 @@ private func onDataChunk(
     session: OpaquePointer?, flags: UInt8, streamID: Int32, data: UnsafePointer<UInt8>?, count: Int,
     userData: UnsafeMutableRawPointer?
 ) -> Int32 {
-    guard let data = unsafe data, let slot = unsafe slot(of: streamID, session) else { return 0 }
     let state = unsafe recover(userData)
+    guard let data = unsafe data, let slot = unsafe slot(of: streamID, session, state) else { return 0 }
     let answer = unsafe state.pointee.answer(of: slot)
     let room = unsafe HTTP2ErrorAnswer.bodyByteLimit - state.pointee.answers[answer].body.count
     unsafe state.pointee.answers[answer].body.append(contentsOf: UnsafeBufferPointer(start: data, count: min(count, room)))
@@ -93,27 +99,17 @@ private func onFrameReceived(
 
 /// An answer that came before the whole body had been sent makes the rest of the body pointless.
 private func answered(_ streamID: Int32, _ session: OpaquePointer?, _ state: UnsafeMutablePointer<ClientSessionState>) {
-    guard let slot = unsafe slot(of: streamID, session) else { return }
-    let stream = unsafe state.pointee.slots[slot]
-    guard let template = stream.template, stream.writtenByteCount < template.bodies[stream.bodyIndex].count else { return }
+    guard let slot = unsafe slot(of: streamID, session, state) else { return }
+    guard unsafe state.pointee.slots[slot].writtenByteCount < state.pointee.slots[slot].bodyByteCount else { return }
     _ = unsafe nghttp2_submit_rst_stream(session, 0, streamID, NGHTTP2_NO_ERROR.rawValue)
-}
-
-private func onFrameSent(
-    session: OpaquePointer?, frame: UnsafePointer<nghttp2_frame>?, userData: UnsafeMutableRawPointer?
-) -> Int32 {
-    guard let frame = unsafe frame, unsafe UInt32(frame.pointee.hd.type) == NGHTTP2_HEADERS.rawValue else { return 0 }
-    guard let slot = unsafe slot(of: frame.pointee.hd.stream_id, session) else { return 0 }
-    let state = unsafe recover(userData)
-    unsafe state.pointee.slots[slot].headOffset = state.pointee.producedByteCount
-    return 0
 }
 
 private func onStreamClosed(
     session: OpaquePointer?, streamID: Int32, errorCode: UInt32, userData: UnsafeMutableRawPointer?
 ) -> Int32 {
-    guard let slot = unsafe slot(of: streamID, session) else { return 0 }
-    unsafe recover(userData).pointee.close(slot: slot, errorCode: errorCode)
+    let state = unsafe recover(userData)
+    guard let slot = unsafe slot(of: streamID, session, state) else { return 0 }
+    unsafe state.pointee.close(slot: slot, errorCode: errorCode)
     return 0
 }
 
@@ -126,9 +122,7 @@ func onReadBody(
     guard let source = unsafe source, let dataFlags = unsafe dataFlags else { return Int(NGHTTP2_ERR_CALLBACK_FAILURE.rawValue) }
     let state = unsafe recover(userData)
     let slot = unsafe Int(source.pointee.fd)
-    let stream = unsafe state.pointee.slots[slot]
-    guard let template = stream.template else { return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue) }
-    let remaining = template.bodies[stream.bodyIndex].count - stream.readByteCount
+    let remaining = unsafe state.pointee.slots[slot].bodyByteCount - state.pointee.slots[slot].readByteCount
     let count = min(remaining, limit)
     unsafe state.pointee.slots[slot].readByteCount += count
     unsafe dataFlags.pointee |= NGHTTP2_DATA_FLAG_NO_COPY.rawValue
@@ -147,10 +141,10 @@ private func onSendData(
     guard !isFull else { return NGHTTP2_ERR_WOULDBLOCK.rawValue }
     let slot = unsafe Int(source.pointee.fd)
     let offset = unsafe state.pointee.slots[slot].writtenByteCount
-    let bodyIndex = unsafe state.pointee.slots[slot].bodyIndex
-    guard let template = unsafe state.pointee.slots[slot].template else { return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue }
-    unsafe state.pointee.output.append(contentsOf: UnsafeBufferPointer(start: head, count: 9))
-    unsafe state.pointee.output.append(contentsOf: template.bodies[bodyIndex][offset..<offset + count])
+    unsafe state.pointee.output.append(head, count: 9)
+    if let body = unsafe state.pointee.slots[slot].body {
+        unsafe state.pointee.output.append(body + offset, count: count)
+    }
     unsafe state.pointee.slots[slot].writtenByteCount = offset + count
     unsafe state.pointee.waitingBodyByteCount -= count
     return 0

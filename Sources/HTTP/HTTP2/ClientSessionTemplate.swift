@@ -13,72 +13,58 @@ package struct HTTP2Field: Sendable, Hashable {
     }
 }
 
-/// What many requests have in common, laid out once in the memory libnghttp2 reads from.
+/// What many requests have in common, encoded once.
 ///
-/// A request adds its path, one identifier field and the choice of a body. The session keeps the template alive while a
-/// stream uses it, so that neither names, values nor bodies are copied per request.
+/// A request adds its path, one identifier field and the choice of a body. Its header block is the template's encoded fields with the
+/// two values between them: literals that touch no dynamic table (RFC 7541, 6.2.2), so that the same bytes are right on every
+/// connection and at any time. The session keeps the template alive while a stream uses it.
 @safe package final class HTTP2RequestTemplate {
-    /// Position of `:path` and of the identifier among the fields.
-    static let pathIndex = 3
-    static let identifierIndex = 4
+    /// Largest header block of a request, in bytes: what every peer takes as one frame (RFC 9113, 4.2).
+    package static let blockByteCount = 16_384
 
-    /// The fields in wire order; the values at `pathIndex` and `identifierIndex` are filled in per request.
-    let fields: UnsafeMutablePointer<nghttp2_nv>
-    /// How many fields there are.
-    let fieldCount: Int
-    /// The bytes the fields point to.
-    private let text: UnsafeMutablePointer<UInt8>
+    /// `:method`, `:scheme`, `:authority`, and the name of `:path`.
+    let head: UnsafeBufferPointer<UInt8>
+    /// All further fields, and the name of the identifier.
+    let tail: UnsafeBufferPointer<UInt8>
     /// The bodies a request chooses from.
-    let bodies: [[UInt8]]
+    let bodies: [UnsafeBufferPointer<UInt8>]
+    /// The bytes of all of them.
+    private let memory: UnsafeMutablePointer<UInt8>
 
-    /// Lays out the fields.
+    /// Encodes the fields.
     ///
     /// - Parameters:
     ///   - authority: `:authority`, host and port.
-    ///   - identifierName: the field whose value every request brings; it is never indexed by HPACK.
-    ///   - fields: all further fields. `authorization` is never indexed.
+    ///   - identifierName: the field whose value every request brings.
+    ///   - fields: all further fields. `authorization` is marked as never to be indexed.
     ///   - bodies: at least one.
-    package init(method: String, authority: String, identifierName: String, fields further: [HTTP2Field], bodies: [[UInt8]]) {
+    package init(method: String, authority: String, identifierName: String, fields: [HTTP2Field], bodies: [[UInt8]]) {
         precondition(!bodies.isEmpty, "a request template needs a body")
-        let all =
-            [
+        let encoder = HeaderEncoder()
+        let head =
+            encoder.encode([
                 HTTP2Field(":method", method), HTTP2Field(":scheme", "https"), HTTP2Field(":authority", authority),
-                HTTP2Field(":path", ""), HTTP2Field(identifierName, ""),
-            ] + further
-        let byteCount = all.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
-        unsafe text = .allocate(capacity: byteCount)
-        unsafe fields = .allocate(capacity: all.count)
-        fieldCount = all.count
-        self.bodies = bodies
-        var next = unsafe text
-        for (index, field) in all.enumerated() {
-            let name = unsafe next
-            for byte in field.name.utf8 {
-                unsafe next.initialize(to: byte)
-                unsafe next += 1
-            }
-            let value = unsafe next
-            for byte in field.value.utf8 {
-                unsafe next.initialize(to: byte)
-                unsafe next += 1
-            }
-            unsafe fields.advanced(by: index).initialize(
-                to: nghttp2_nv(
-                    name: name, value: value, namelen: field.name.utf8.count, valuelen: field.value.utf8.count,
-                    flags: HTTP2RequestTemplate.flags(at: index, name: field.name)))
+            ]) + HeaderEncoder.pathName
+        let tail = encoder.encode(fields) + HeaderEncoder.name(identifierName)
+        let pieces = [head, tail] + bodies
+        unsafe memory = .allocate(capacity: pieces.reduce(0) { $0 + $1.count })
+        var next = unsafe memory
+        var copies: [UnsafeBufferPointer<UInt8>] = unsafe []
+        for piece in pieces {
+            let copy = unsafe UnsafeMutableBufferPointer(start: next, count: piece.count)
+            unsafe next += copy.initialize(fromContentsOf: piece)
+            unsafe copies.append(UnsafeBufferPointer(copy))
         }
+        unsafe self.head = copies[0]
+        unsafe self.tail = copies[1]
+        unsafe self.bodies = Array(copies.dropFirst(2))
     }
 
-    deinit {
-        unsafe fields.deallocate()
-        unsafe text.deallocate()
-    }
+    deinit { unsafe memory.deallocate() }
 
-    /// Values that a request brings are copied, since they live in its caller's buffer; everything else stays where it is.
-    private static func flags(at index: Int, name: String) -> UInt8 {
-        var flags = NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue
-        if index != pathIndex && index != identifierIndex { flags |= NGHTTP2_NV_FLAG_NO_COPY_VALUE.rawValue }
-        if index == identifierIndex || name == "authorization" { flags |= NGHTTP2_NV_FLAG_NO_INDEX.rawValue }
-        return UInt8(flags)
+    /// Length of a request's header block, in bytes, without what libnghttp2 may put before it.
+    func blockByteCount(pathByteCount: Int, identifierByteCount: Int) -> Int {
+        unsafe head.count + tail.count + HeaderEncoder.lengthByteCount(pathByteCount) + pathByteCount
+            + HeaderEncoder.lengthByteCount(identifierByteCount) + identifierByteCount
     }
 }

@@ -43,10 +43,10 @@ struct ClientFramePeer {
         try send(ClientFrame(type: ClientFrame.headers, flags: 5, streamID: streamID, payload: [0x88]))
     }
 
-    func submit(body: Int = 0) -> Int? {
-        let path = Array("/3/device/ab".utf8)
+    func submit(path text: String = "/3/device/ab", body: Int = 0) throws -> Int? {
+        let path = Array(text.utf8)
         let identifier = Array("00000000-0000-8000-8000-000000000000".utf8)
-        return session.submit(template, path: path.span, identifier: identifier.span, body: body)
+        return try session.submit(template, path: path.span, identifier: identifier.span, body: body)
     }
 
     /// Everything the session wants to send, as frames.

@@ -14,21 +14,21 @@ import Testing
         #expect(peer.session.hasPeerSettings)
         #expect(peer.session.streamLimit == 10)
         for _ in 0..<10 {
-            #expect(peer.session.canSubmit(bodyByteCount: 5))
-            #expect(peer.submit() != nil)
+            #expect(peer.session.submittableCount(bodyByteCount: 5) > 0)
+            #expect(try peer.submit() != nil)
         }
-        #expect(!peer.session.canSubmit(bodyByteCount: 5))
+        #expect(peer.session.submittableCount(bodyByteCount: 5) == 0)
         try peer.send(ClientFrame(type: ClientFrame.settings, payload: [0, 3] + big(1_000)))
         #expect(peer.session.streamLimit == 50)
         try peer.send(ClientFrame(type: ClientFrame.settings, payload: [0, 3] + big(0)))
-        #expect(!peer.session.canSubmit(bodyByteCount: 5))
+        #expect(peer.session.submittableCount(bodyByteCount: 5) == 0)
     }
 
     @Test("writes head and body of a request, and reports its end")
     func request() throws {
         var peer = try ClientFramePeer()
         try peer.open()
-        let slot = try #require(peer.submit())
+        let slot = try #require(try peer.submit())
         #expect(!peer.session.mayHaveLeft(slot: slot))
         let frames = try peer.output()
         #expect(peer.session.mayHaveLeft(slot: slot))
@@ -41,24 +41,60 @@ import Testing
         #expect(peer.session.openCount == 0)
     }
 
-    @Test("never indexes authorization and the identifier")
-    func neverIndexed() throws {
+    @Test("writes heads that depend on no earlier one, with authorization marked as never to be indexed")
+    func heads() throws {
         var peer = try ClientFramePeer()
         try peer.open()
-        _ = peer.submit()
-        let first = try peer.output().first { $0.type == ClientFrame.headers }
-        _ = peer.submit()
-        let second = try #require(try peer.output().first { $0.type == ClientFrame.headers })
-        // A repeated field that was indexed is one byte; the two secrets' names come again as never-indexed literals (0x1_).
-        #expect(second.payload.filter { $0 & 0xF0 == 0x10 }.count >= 2)
-        #expect(second.payload.count < (first?.payload.count ?? 0))
+        _ = try (peer.submit(), peer.submit())
+        let heads = try peer.output().filter { $0.type == ClientFrame.headers }
+        #expect(heads.count == 2 && heads[0].payload == heads[1].payload)
+        // Field 23 of the static table is authorization; 0x1_ begins a literal that is never indexed (RFC 7541, 6.2.3).
+        let authorization: [UInt8] = [0x1F, 23 - 15]
+        let block = try #require(heads.first?.payload)
+        #expect(block.indices.dropLast().filter { Array(block[$0...$0 + 1]) == authorization }.count == 1)
+        // No field enters a table (0x40 would begin such a literal), and no reference points beyond the static one.
+        #expect(block.starts(with: [0x83, 0x87]), "method and scheme are indexes into the static table")
+    }
+
+    @Test("writes paths of any length that a token can have, so that a server reads them back", arguments: [4, 126, 127, 254, 255, 412])
+    func pathLengths(count: Int) throws {
+        var peer = try ClientFramePeer()
+        try peer.open()
+        let path = "/" + String(repeating: "a", count: count - 1)
+        _ = try peer.submit(path: path)
+        let server = try HTTP2ServerSession(settings: [])
+        var bytes = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
+        for frame in try peer.output() { bytes += frame.bytes }
+        try server.receive(bytes.span)
+        var requests: [HTTPRequest] = []
+        while let event = server.nextEvent() { if let request = event.request { requests.append(request) } }
+        let request = try #require(requests.first)
+        #expect(request.target == path && request.authority == "example.org" && request.body == Array("hello".utf8))
+        #expect(
+            request.headers == [
+                "authorization": "bearer x", "apns-priority": "10", "apns-id": "00000000-0000-8000-8000-000000000000",
+            ])
+    }
+
+    @Test("announces a smaller header table as soon as the peer asks for it")
+    func tableSize() throws {
+        var peer = try ClientFramePeer()
+        try peer.open()
+        _ = try peer.submit()
+        try peer.send(ClientFrame(type: ClientFrame.settings, payload: [0, 1] + big(0)))
+        _ = try (peer.submit(), peer.submit())
+        let heads = try peer.output().filter { $0.type == ClientFrame.headers }
+        try #require(heads.count == 3)
+        // 0x20 sets the size to 0 (RFC 7541, 6.3).
+        #expect(heads[1].payload == [0x20] + heads[0].payload)
+        #expect(heads[2].payload == heads[0].payload)
     }
 
     @Test("keeps body and retry-after of an answer other than 200, up to a bound")
     func errorAnswer() throws {
         var peer = try ClientFramePeer()
         try peer.open()
-        let slot = try #require(peer.submit())
+        let slot = try #require(try peer.submit())
         _ = try peer.output()
         // ":status 503" as a literal, then "retry-after: 3".
         let head: [UInt8] = [0x08, 3] + Array("503".utf8) + [0x00, 11] + Array("retry-after".utf8) + [1] + Array("3".utf8)
@@ -77,12 +113,12 @@ import Testing
     func goAway() throws {
         var peer = try ClientFramePeer()
         try peer.open()
-        let slots = (0..<3).compactMap { _ in peer.submit() }
+        let slots = try (0..<3).compactMap { _ in try peer.submit() }
         _ = try peer.output()
         try peer.send(ClientFrame(type: ClientFrame.goAway, payload: big(1) + big(0) + Array("{}".utf8)))
         #expect(peer.session.goAway == HTTP2GoAway(lastStreamID: 1, errorCode: 0, debugData: Array("{}".utf8)))
         #expect(Set(peer.ends().filter(\.isRefused).map(\.slot)) == Set(slots.dropFirst()))
-        #expect(!peer.session.canSubmit(bodyByteCount: 1))
+        #expect(peer.session.submittableCount(bodyByteCount: 1) == 0)
         try peer.send(ClientFrame(type: ClientFrame.goAway, payload: big(1) + big(0)))
         try peer.accept(1)
         let end = try #require(peer.ends().first)
@@ -95,7 +131,7 @@ import Testing
     func resets() throws {
         var peer = try ClientFramePeer()
         try peer.open()
-        _ = (peer.submit(), peer.submit())
+        _ = try (peer.submit(), peer.submit())
         _ = try peer.output()
         try peer.send(ClientFrame(type: ClientFrame.reset, streamID: 1, payload: big(HTTP2ErrorCode.refusedStream)))
         try peer.send(ClientFrame(type: ClientFrame.reset, streamID: 3, payload: big(HTTP2ErrorCode.internalError)))
@@ -109,16 +145,15 @@ import Testing
         let body = [UInt8](repeating: 7, count: 40_000)
         var peer = try ClientFramePeer(bodies: [body])
         try peer.open(window: 50_000)
-        #expect(peer.session.canSubmit(bodyByteCount: body.count))
-        _ = peer.submit()
-        #expect(!peer.session.canSubmit(bodyByteCount: body.count), "65,535 bytes of connection window hold one body")
+        #expect(peer.session.submittableCount(bodyByteCount: body.count) > 0)
+        _ = try peer.submit()
         var sent = try peer.output().filter { $0.type == ClientFrame.data }.reduce(0) { $0 + $1.payload.count }
-        #expect(sent == 40_000)
-        #expect(peer.session.canSubmit(bodyByteCount: body.count), "nothing waits: a body may begin")
-        _ = peer.submit()
+        #expect(sent == 40_000, "65,535 bytes of connection window hold one body")
+        #expect(peer.session.submittableCount(bodyByteCount: body.count) == 1, "nothing waits: one more body may begin")
+        _ = try peer.submit()
         sent = try peer.output().filter { $0.type == ClientFrame.data }.reduce(0) { $0 + $1.payload.count }
         #expect(sent == 25_535)
-        #expect(!peer.session.canSubmit(bodyByteCount: 1))
+        #expect(peer.session.submittableCount(bodyByteCount: 1) == 0)
         try peer.send(ClientFrame(type: ClientFrame.windowUpdate, payload: big(100_000)))
         sent = try peer.output().filter { $0.type == ClientFrame.data }.reduce(0) { $0 + $1.payload.count }
         #expect(sent == 14_465)
@@ -128,7 +163,7 @@ import Testing
     func cancelAndPing() throws {
         var peer = try ClientFramePeer()
         try peer.open()
-        let slot = try #require(peer.submit())
+        let slot = try #require(try peer.submit())
         _ = try peer.output()
         peer.session.cancel(slot: slot)
         peer.session.ping()
@@ -148,11 +183,11 @@ import Testing
         limits.requestCount = 2
         let peer = try ClientFramePeer(limits: limits)
         try peer.open()
-        _ = peer.submit()
+        _ = try peer.submit()
         #expect(!peer.session.isWornOut)
-        _ = peer.submit()
+        _ = try peer.submit()
         #expect(peer.session.isWornOut)
-        #expect(!peer.session.canSubmit(bodyByteCount: 1))
+        #expect(peer.session.submittableCount(bodyByteCount: 1) == 0)
     }
 
     @Test("says goodbye to a peer that does not speak HTTP/2")
@@ -160,7 +195,7 @@ import Testing
         var peer = try ClientFramePeer()
         _ = try peer.output()
         try peer.session.receive(Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8).span)
-        #expect(!peer.session.canSubmit(bodyByteCount: 1))
+        #expect(peer.session.submittableCount(bodyByteCount: 1) == 0)
         #expect(try peer.output().contains { $0.type == ClientFrame.goAway })
         #expect(peer.session.isFinished)
     }
