@@ -20,7 +20,9 @@ extension PushPool {
             let end = session.closed(index)
             guard let push = connection.take(slot: end.slot) else { continue }
             let owner: BatchLane
-            if let lane, lane.number == push.lane { owner = lane } else {
+            if let lane, lane.number == push.lane {
+                owner = lane
+            } else {
                 owner = lanes.lane(push.lane)
                 lane = owner
                 if end.status == 200 { holds.accepted(application: owner.batch.application.id) }

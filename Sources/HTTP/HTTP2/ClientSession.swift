@@ -174,9 +174,10 @@ package struct HTTP2ClientLimits: Sendable {
                 continue
             }
             let added = template.blockByteCount(pathByteCount: path.count, identifierByteCount: identifier.count)
-            precondition(count - FrameHead.byteCount + added <= HTTP2RequestTemplate.blockByteCount, "a header block is one frame")
+            let blockByteCount = count - FrameHead.byteCount + added
+            precondition(blockByteCount <= HTTP2RequestTemplate.blockByteCount, "a header block is one frame")
             unsafe state.pointee.slots[slot].headOffset = state.pointee.producedByteCount
-            unsafe state.pointee.output.appendHead(bytes, payloadByteCount: count - FrameHead.byteCount + added)
+            unsafe state.pointee.output.appendHead(bytes, payloadByteCount: blockByteCount)
             unsafe state.pointee.output.append(bytes + FrameHead.byteCount, count: count - FrameHead.byteCount)
             unsafe state.pointee.output.append(template.head)
             unsafe state.pointee.output.appendString(path)

@@ -38,7 +38,9 @@
 
     /// Appends a string as HPACK has it, without Huffman code.
     mutating func appendString(_ bytes: UnsafeBufferPointer<UInt8>) {
-        if bytes.count < 127 { append(UInt8(bytes.count)) } else {
+        if bytes.count < 127 {
+            append(UInt8(bytes.count))
+        } else {
             for byte in HeaderEncoder.length(bytes.count) { append(byte) }
         }
         unsafe append(bytes)

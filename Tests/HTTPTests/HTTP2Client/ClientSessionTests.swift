@@ -56,7 +56,9 @@ import Testing
         #expect(block.starts(with: [0x83, 0x87]), "method and scheme are indexes into the static table")
     }
 
-    @Test("writes paths of any length that a token can have, so that a server reads them back", arguments: [4, 126, 127, 254, 255, 412])
+    @Test(
+        "writes paths of any length that a token can have, so that a server reads them back",
+        arguments: [4, 126, 127, 254, 255, 412])
     func pathLengths(count: Int) throws {
         var peer = try ClientFramePeer()
         try peer.open()
