@@ -60,7 +60,8 @@ struct Daemon: Sendable {
             databaseOptions: try DatabaseOptions(url: configuration.databaseURL.exposed),
             sealingKey: configuration.masterKey.exposed, apnsConfiguration: apns,
             apnsTLS: try TLSContext.client(extraRootsPEM: configuration.apns.extraRootsPEM, applicationProtocols: ["h2"]),
-            serverTLS: serverTLS, listeners: listeners, workers: WorkerBell(), metrics: metrics, logger: logger,
+            serverTLS: serverTLS, listeners: listeners, workers: WorkerBell(),
+            quarantine: TokenQuarantine(metrics: metrics, logger: logger), metrics: metrics, logger: logger,
             node: "\(ProcessEnvironment.hostName)/\(getpid())")
     }
 

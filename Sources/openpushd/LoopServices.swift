@@ -19,6 +19,7 @@ struct SharedServices: Sendable {
     let board = ProgressBoard()
     let jobs = ActiveJobs()
     let workers: WorkerBell
+    let quarantine: TokenQuarantine
     let metrics: Metrics
     let logger: Logger
     let node: String
@@ -58,7 +59,8 @@ struct LoopServices: Sendable {
         let clock = SystemClocks.fanOut(on: loop)
         worker = FanOutWorker(
             executor: loop, queue: store, sender: sender, renderer: renderer, board: shared.board, jobs: shared.jobs,
-            clock: clock, node: "\(shared.node)/\(number)", logger: logger, counters: FanOutCounters(metrics: shared.metrics))
+            clock: clock, node: "\(shared.node)/\(number)", logger: logger, counters: FanOutCounters(metrics: shared.metrics),
+            quarantine: shared.quarantine)
         let ledger = AnnouncedLedger(base: store, board: shared.board, jobs: shared.jobs) { [workers = shared.workers] in
             workers.ring()
         }

@@ -1,12 +1,10 @@
 /// Turns the outcomes of a chunk into what is stored of it.
 struct ChunkOutcome {
-    /// So many devices whose token APNs calls wrong, and not one it accepts, are a mistake in the set-up (the bundle identifier, or
-    /// the environment) rather than as many wrong tokens: the tokens stay.
-    static let suspiciousRefusalCount = 20
-
     let chunk: Chunk
     let job: PushJob
     let isSuperseded: Bool
+    /// Whether tokens stay that APNs calls wrong, because the app's set-up is suspect.
+    let keepsTokens: Bool
 
     /// Decides about every device.
     ///
@@ -17,12 +15,11 @@ struct ChunkOutcome {
         precondition(outcomes.count == chunk.devices.count, "outcomes and devices of a chunk differ in number")
         let policy = RetryPolicy(
             event: job.content.event, expiresAt: UnixMilliseconds(rawValue: job.expiresAt * 1_000))
-        let isSetUpSuspect = Self.isSetUpSuspect(outcomes)
         var record = ChunkRecord(chunk: chunk.id, event: job.content.event)
         record.deliveries.reserveCapacity(outcomes.count)
         for (index, outcome) in outcomes.enumerated() {
             let device = chunk.devices[index]
-            if case .tokenDead(let reason, let since) = outcome, !(isSetUpSuspect && Self.blamesSetUp(reason)) {
+            if case .tokenDead(_, let since) = outcome, !(keepsTokens && TokenQuarantine.blamesSetUp(outcome)) {
                 record.deadTokens.append(DeadToken(device: device, token: chunk.tokens[index], since: since))
             }
             let attempt = chunk.attempts.isEmpty ? 0 : chunk.attempts[index]
@@ -37,23 +34,5 @@ struct ChunkOutcome {
             }
         }
         return record
-    }
-
-    /// Whether the outcomes speak against the app's set-up rather than against its devices' tokens.
-    static func isSetUpSuspect(_ outcomes: [PushOutcome]) -> Bool {
-        var refusalCount = 0
-        for outcome in outcomes {
-            switch outcome {
-            case .accepted: return false
-            case .tokenDead(let reason, _) where blamesSetUp(reason): refusalCount += 1
-            default: break
-            }
-        }
-        return refusalCount >= suspiciousRefusalCount
-    }
-
-    /// Whether APNs gives this reason for a good token too, when it comes with the wrong topic or to the wrong environment.
-    private static func blamesSetUp(_ reason: DeliveryReason) -> Bool {
-        reason == .badDeviceToken || reason == .deviceTokenNotForTopic
     }
 }

@@ -1,24 +1,18 @@
-import Observability
-
 /// Sends a claimed chunk and makes the record of it.
 struct ChunkSending: Sendable {
     let sender: any PushSender
     let board: ProgressBoard
     let clock: FanOutClock
     let counters: FanOutCounters
-    let logger: Logger
+    let quarantine: TokenQuarantine
 
     /// Returns when every device of the chunk has an outcome.
     func send(_ chunk: Chunk, as active: ActiveJob) async -> ChunkRecord {
         let outcomes = await outcomes(of: chunk, as: active)
         counters.add(outcomes)
-        if ChunkOutcome.isSetUpSuspect(outcomes) {
-            logger.log(
-                .error, "APNs calls every token wrong, so they are kept: check the app's bundle id and environment",
-                [.appID: active.job.application.publicID.description, .count: "\(outcomes.count)"])
-        }
+        let keepsTokens = quarantine.keepsTokens(of: active.job.application, after: outcomes, now: clock.instant())
         let isSuperseded = active.cancellation.cause == .superseded
-        return ChunkOutcome(chunk: chunk, job: active.job, isSuperseded: isSuperseded)
+        return ChunkOutcome(chunk: chunk, job: active.job, isSuperseded: isSuperseded, keepsTokens: keepsTokens)
             .record(outcomes, now: clock.now()) { Double.random(in: 0..<1) }
     }
 

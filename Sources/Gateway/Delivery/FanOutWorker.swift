@@ -39,11 +39,11 @@ package actor FanOutWorker {
     package init(
         executor: any SerialExecutor, queue: any DeliveryQueue, sender: any PushSender, renderer: any PayloadRenderer,
         board: ProgressBoard, jobs: ActiveJobs, clock: FanOutClock, node: String, limits: FanOutLimits = FanOutLimits(),
-        logger: Logger, counters: FanOutCounters
+        logger: Logger, counters: FanOutCounters, quarantine: TokenQuarantine
     ) {
         self.executor = executor
         self.queue = queue
-        chunkSending = ChunkSending(sender: sender, board: board, clock: clock, counters: counters, logger: logger)
+        chunkSending = ChunkSending(sender: sender, board: board, clock: clock, counters: counters, quarantine: quarantine)
         self.renderer = renderer
         self.board = board
         self.jobs = JobTable(announcedIn: jobs)

@@ -30,7 +30,8 @@ final class WorkerBench: Sendable {
         worker = FanOutWorker(
             executor: loop, queue: queue, sender: sender, renderer: LanguageRenderer(), board: board, jobs: jobs,
             clock: clock.fanOutClock, node: "test", limits: limits, logger: Logger(level: .error),
-            counters: FanOutCounters(metrics: Metrics()))
+            counters: FanOutCounters(metrics: Metrics()),
+            quarantine: TokenQuarantine(metrics: Metrics(), logger: Logger(level: .error)))
     }
 
     static func application(_ id: Int32) -> Application {

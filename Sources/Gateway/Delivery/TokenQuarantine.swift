@@ -1,0 +1,90 @@
+package import Observability
+import Synchronization
+
+/// What APNs said lately about the tokens of one app, and whether its word is taken.
+///
+/// APNs gives "BadDeviceToken" and "DeviceTokenNotForTopic" for a good token too, when it comes with the wrong topic or to the wrong
+/// environment: then all tokens of an app would be lost in minutes.
+package struct TokenRefusals: Sendable {
+    /// Fewer refusals than this, in one window, are believed.
+    package static let believedCount = 20
+    /// How long answers are counted together.
+    package static let window = Duration.seconds(600)
+
+    private var acceptedCount = 0
+    private var refusedCount = 0
+    private var windowBeganAt: ContinuousClock.Instant
+    /// Whether tokens are kept.
+    package private(set) var isQuarantined = false
+
+    /// Nothing was said yet.
+    package init(now: ContinuousClock.Instant) { windowBeganAt = now }
+
+    /// Takes the answers of a chunk. The quarantine begins with `believedCount` refusals when they are at least as many as the pushes
+    /// APNs accepted, and ends when it accepts more than it refuses.
+    package mutating func observe(acceptedCount accepted: Int, refusedCount refused: Int, now: ContinuousClock.Instant) {
+        if windowBeganAt.duration(to: now) >= Self.window {
+            (acceptedCount, refusedCount, windowBeganAt) = (0, 0, now)
+        }
+        acceptedCount += accepted
+        refusedCount += refused
+        if refusedCount >= Self.believedCount, refusedCount >= acceptedCount { isQuarantined = true }
+        if acceptedCount > refusedCount { isQuarantined = false }
+    }
+}
+
+/// Keeps the tokens of apps whose set-up is suspect; one for all workers of a process.
+package final class TokenQuarantine: Sendable {
+    private let refusals = Mutex<[ApplicationID: TokenRefusals]>([:])
+    private let quarantinedAppCount: Gauge
+    private let keptTokenCount: Counter
+    private let logger: Logger
+
+    /// Without any app in it.
+    package init(metrics: Metrics, logger: Logger) {
+        quarantinedAppCount = metrics.gauge(
+            "openpush_token_quarantine_apps",
+            help: "Apps whose tokens are kept although APNs calls them wrong, most or all of them: their set-up is suspect.")
+        keptTokenCount = metrics.counter(
+            "openpush_token_quarantine_kept_total", help: "Tokens that APNs called wrong and that were kept.")
+        self.logger = logger
+    }
+
+    /// Whether the tokens that APNs calls wrong in these outcomes stay.
+    func keepsTokens(of application: Application, after outcomes: [PushOutcome], now: ContinuousClock.Instant) -> Bool {
+        let refusedCount = outcomes.count { Self.blamesSetUp($0) }
+        let acceptedCount = outcomes.count { $0 == .accepted }
+        guard refusedCount + acceptedCount > 0 else { return false }
+        let (wasQuarantined, isQuarantined, count) = refusals.withLock { refusals -> (Bool, Bool, Int) in
+            // Apps without a refusal need no memory.
+            guard refusedCount > 0 || refusals[application.id] != nil else { return (false, false, 0) }
+            var known = refusals[application.id] ?? TokenRefusals(now: now)
+            let before = known.isQuarantined
+            known.observe(acceptedCount: acceptedCount, refusedCount: refusedCount, now: now)
+            refusals[application.id] = known
+            return (before, known.isQuarantined, refusals.values.count(where: \.isQuarantined))
+        }
+        if wasQuarantined != isQuarantined { note(application, isQuarantined: isQuarantined, count: count) }
+        if isQuarantined { keptTokenCount.add(refusedCount) }
+        return isQuarantined
+    }
+
+    private func note(_ application: Application, isQuarantined: Bool, count: Int) {
+        quarantinedAppCount.set(count)
+        let fields: [LogKey: String] = [.appID: application.publicID.description]
+        if isQuarantined {
+            logger.log(
+                .error, "APNs calls most tokens of an app wrong, so they are kept: check its bundle id and environment", fields)
+        } else {
+            logger.log(.info, "APNs accepts most pushes of the app again: wrong tokens are removed again", fields)
+        }
+    }
+
+    /// Whether an outcome may speak against the app's set-up rather than against the device's token.
+    static func blamesSetUp(_ outcome: PushOutcome) -> Bool {
+        switch outcome {
+        case .tokenDead(.badDeviceToken, _), .tokenDead(.deviceTokenNotForTopic, _): true
+        default: false
+        }
+    }
+}
