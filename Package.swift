@@ -20,8 +20,8 @@ func library(_ name: String, _ dependencies: [Target.Dependency] = [], resources
 }
 
 /// A program under Sources/.
-func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .executableTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+func program(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
+    .executableTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: strict)
 }
 
 /// The tests of one target, under Tests/.
@@ -77,7 +77,10 @@ let package = Package(
             [
                 "APNs", "Configuration", "Gateway", "JSON", "Networking", "Observability", "PostgreSQL", "Security", "Store",
             ]),
-        program("benchmark", ["APNs", "Gateway", "JSON", "Networking", "Observability", "Security"]),
+        program(
+            "benchmark",
+            ["APNs", "Configuration", "Gateway", "JSON", "Networking", "Observability", "PostgreSQL", "Security", "Store"],
+            resources: [.embedInCode("SQL/devices.sql"), .embedInCode("SQL/statements.sql")]),
         program("apns-simulator", ["APNsSimulator", "Networking", "Security"]),
 
         // Tests.
@@ -104,6 +107,12 @@ let package = Package(
                 "openpushd",
             ],
             path: "Tests/EndToEndTests", swiftSettings: strict),
+        .testTarget(
+            name: "BenchmarkTests",
+            dependencies: [
+                "APNs", "Gateway", "JSON", "Networking", "TestSupport", "apns-simulator", "benchmark", "openpushd",
+            ],
+            path: "Tests/BenchmarkTests", swiftSettings: strict),
         .testTarget(name: "TidyTests", path: "Tests/TidyTests", swiftSettings: strict),
     ]
 )

@@ -1,32 +1,83 @@
 import Glibc
+import Networking
+import Observability
 
-/// `benchmark`: measures parts of the gateway and prints one JSON object a measurement. docs/performance.md says how to repeat a figure.
+/// `benchmark`: measures the gateway and prints one JSON object. docs/performance.md says how to repeat a figure.
+///
+/// `main` is not `async`: the runtime would park the main thread where signals are not blocked.
 @main struct Program {
-    static func main() async {
-        var arguments = BenchmarkArguments(CommandLine.arguments.dropFirst())
+    private static let endingSignals = [SIGTERM, SIGINT]
+    /// Status of a process that was called wrongly. Source: sysexits.h, EX_USAGE.
+    private static let usageStatus: Int32 = 64
+
+    static func main() {
         do {
-            switch arguments.command {
-            case "sender": print(try await SenderBenchmark(&arguments).run())
-            default:
-                print(help)
-                exit(arguments.command == "--help" ? 0 : 64)
-            }
+            // Before any thread is started: threads inherit the mask.
+            try Signals.block(endingSignals)
+            Signals.ignoreBrokenPipes()
         } catch {
-            fail("\(error)")
+            Logger.writeToStandardError("\(error)")
+            exit(EXIT_FAILURE)
+        }
+        Task.detached {
+            await Undoing.ofProcess.endProcess(status: await run(CommandLine.arguments.dropFirst()))
+        }
+        let signal = Signals.wait(for: endingSignals)
+        // The status a shell reports for a process that a signal ended.
+        Task.detached { await Undoing.ofProcess.endProcess(status: 128 + signal) }
+        // A second signal does not wait for the programs to end.
+        _ = Signals.wait(for: endingSignals)
+        exit(128 + signal)
+    }
+
+    /// Prints the result, or why there is none; returns the exit status.
+    private static func run(_ words: some Sequence<String>) async -> Int32 {
+        do {
+            print(try await measure(words))
+            return EXIT_SUCCESS
+        } catch let mistake as BenchmarkArguments.Mistake {
+            Logger.writeToStandardError("\(mistake) (benchmark --help)")
+            return usageStatus
+        } catch {
+            Logger.writeToStandardError("benchmark: \(error)")
+            return EXIT_FAILURE
         }
     }
 
-    private static func fail(_ message: String) -> Never {
-        let bytes = Array((message + "\n").utf8)
-        // The buffer is alive during the call; nobody is left to tell when it fails.
-        _ = unsafe Glibc.write(STDERR_FILENO, bytes, bytes.count)
-        exit(1)
+    private static func measure(_ words: some Sequence<String>) async throws -> String {
+        var arguments = try BenchmarkArguments(words)
+        switch arguments.command {
+        case "sender": return try await SenderBenchmark(&arguments).run()
+        case "fan-out": return try await FanOutBenchmark(&arguments).run()
+        case "--help": return help
+        default: throw BenchmarkArguments.Mistake(description: "there is no benchmark '\(arguments.command)'")
+        }
     }
 
     private static let help = """
-        usage: benchmark sender --port PORT --ca-file PATH [--pushes N] [--connections N] [--repetitions N]
+        usage: benchmark fan-out [OPTION VALUE]...
+               benchmark sender --port PORT --ca-file PATH [OPTION VALUE]...
 
-        sender   the bare sender: tokens from memory, outcomes counted, nothing stored. An HTTP/2 server that answers every
-                 push with 200 must listen on 127.0.0.1:PORT with a certificate of that authority.
+        fan-out  everything of docs/performance.md in one run: starts a sink that plays APNs, PostgreSQL and openpushd, measures, and
+                 ends what it started. Run it at the top of the checkout, from a release build, on a machine that does nothing else.
+
+          --bench-directory PATH  where fast-sink.c and h2load-reference are. Without them apns-simulator is the sink and figures are
+                                  not compared with h2load's
+          --pushes N              of the bare sender and h2load (1000000)
+          --devices N             of a start of the whole daemon (1000000); the scale is measured with a fifth and with twice as many
+          --repetitions N         of each measurement (3)
+          --only NAME[,NAME]...   sender, daemon, parts, latency, scale (all)
+          --work-directory PATH   what it makes (.local/benchmark); must not exist
+          --keep                  leaves that directory, with logs and database
+          --checkout PATH         the top of the project's files (.)
+
+        sender   the bare sender alone: tokens from memory, outcomes counted, nothing stored. An HTTP/2 server that answers every push
+                 with 200 must listen on 127.0.0.1:PORT with a certificate of that authority.
+
+          --pushes N              (1000000)
+          --warm-up N             pushes before the clock runs (50000)
+          --connections N         (4)
+          --repetitions N         (3)
+          --key-file PATH         the signing key, PEM (a new one)
         """
 }

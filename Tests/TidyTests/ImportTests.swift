@@ -23,7 +23,10 @@ import Testing
             "APNs", "Configuration", "Gateway", "Glibc", "JSON", "Networking", "Observability", "PostgreSQL", "Security", "Store",
             "Synchronization",
         ],
-        "benchmark": ["APNs", "Gateway", "Glibc", "JSON", "Networking", "Observability", "Security", "Synchronization"],
+        "benchmark": [
+            "APNs", "Configuration", "Gateway", "Glibc", "JSON", "Networking", "Observability", "PostgreSQL", "Security", "Store",
+            "Synchronization",
+        ],
         "apns-simulator": ["APNsSimulator", "Glibc", "Networking", "Security", "Synchronization"],
     ]
 

@@ -10,8 +10,8 @@ import Security
 struct SenderBenchmark {
     /// Devices of a batch, as the fan-out's chunks have them.
     static let batchDeviceCount = 1_000
-    /// Batches under way at once, as a worker's open chunks are.
-    static let openBatchCount = 16
+    /// Batches under way at once for each connection: enough to have a push for every stream while others wait for their last answers.
+    static let openBatchCountPerConnection = 4
     /// Bytes of a body, as the reference measurement has them.
     static let bodyByteCount = 600
 
@@ -20,6 +20,8 @@ struct SenderBenchmark {
     private let pushCount: Int
     private let connectionCount: Int
     private let repetitionCount: Int
+    private let warmUpCount: Int
+    private let keyPEM: [UInt8]
 
     init(_ arguments: inout BenchmarkArguments) throws {
         port = try arguments.integer("port", default: 18_443, in: 1...65_535)
@@ -27,6 +29,9 @@ struct SenderBenchmark {
         pushCount = try arguments.integer("pushes", default: 1_000_000, in: 1...100_000_000)
         connectionCount = try arguments.integer("connections", default: 4, in: 1...64)
         repetitionCount = try arguments.integer("repetitions", default: 3, in: 1...100)
+        warmUpCount = try arguments.integer("warm-up", default: 50_000, in: 1...100_000_000)
+        keyPEM =
+            try arguments.optionalText("key-file").map { try CredentialFile.read(path: $0) } ?? ES256PrivateKey.generate().pem
         try arguments.finish()
     }
 
@@ -39,7 +44,6 @@ struct SenderBenchmark {
 
     /// Runs and reports the median of the repetitions, as JSON.
     func run() async throws -> String {
-        Signals.ignoreBrokenPipes()
         let loop = try EventLoop.start(name: "benchmark")
         defer { loop.stop() }
         let sender = try await warmSender(on: loop)
@@ -57,9 +61,9 @@ struct SenderBenchmark {
         let sender = APNsSender(
             loop: loop, configuration: configuration,
             tls: try TLSContext.client(extraRootsPEM: roots, applicationProtocols: ["h2"]),
-            minters: ProviderTokenMinters(vault: MemoryVault()), logger: Logger(level: .warning), metrics: Metrics())
+            minters: ProviderTokenMinters(vault: MemoryVault(pem: keyPEM)), logger: Logger(level: .warning), metrics: Metrics())
         // Connections, provider token and stream limits are there before the clock runs.
-        _ = await send(50_000, through: sender)
+        _ = await send(warmUpCount, through: sender)
         return sender
     }
 
@@ -79,7 +83,7 @@ struct SenderBenchmark {
         return await withTaskGroup(of: Int.self) { group in
             var accepted = 0
             for number in 0..<batchCount {
-                if number >= Self.openBatchCount { accepted += await group.next() ?? 0 }
+                if number >= Self.openBatchCountPerConnection * connectionCount { accepted += await group.next() ?? 0 }
                 let devices = number * Self.batchDeviceCount..<min(count, (number + 1) * Self.batchDeviceCount)
                 group.addTask { await sender.send(batch(of: devices)).count { $0 == .accepted } }
             }
@@ -92,8 +96,8 @@ struct SenderBenchmark {
         var tokens = TokenList()
         tokens.reserve(count: devices.count, tokenByteCount: 32)
         for device in devices {
-            // 32 bytes that differ from device to device, cheaply.
-            var word = UInt64(device) &* 0x9E37_79B9_7F4A_7C15
+            // 32 bytes that differ from device to device, cheaply; never all zero, which no device has.
+            var word = UInt64(device + 1) &* 0x9E37_79B9_7F4A_7C15
             var token: [UInt8] = []
             token.reserveCapacity(32)
             for _ in 0..<4 {
@@ -105,7 +109,7 @@ struct SenderBenchmark {
         return PushBatch(
             application: Application(
                 id: ApplicationID(rawValue: 1), publicID: UUID(high: 1, low: 1), name: "benchmark", bundleID: "com.example.app",
-                providerKey: ProviderKey(teamID: "TEAMIDTEAM", keyID: "ABCDEFGHIJ"), defaultEnvironment: .production),
+                providerKey: SinkMaker.providerKey, defaultEnvironment: .production),
             environment: .production, notification: NotificationID(rawValue: 1), collapseID: nil, priority: 10,
             expiresAt: 1_764_483_600, bodies: [Self.body], devices: devices.map(Int64.init), tokens: tokens,
             bodyIndexes: [UInt8](repeating: 0, count: devices.count), cancellation: Cancellation(), onFirstAccepted: nil)
@@ -119,26 +123,23 @@ struct SenderBenchmark {
     }()
 
     private func report(_ figures: [Figures]) -> String {
-        let cpu = figures.map(\.cpuMicrosecondsPerPush).sorted()
-        let rate = figures.map(\.pushesPerSecond).sorted()
+        let cpu = Samples(figures.map(\.cpuMicrosecondsPerPush))
+        let rate = Samples(figures.map(\.pushesPerSecond))
         var writer = JSONWriter()
         writer.beginObject()
         writer.member("program", "benchmark sender")
         writer.member("pushes", pushCount)
         writer.member("connections", connectionCount)
         writer.member("accepted", figures.map(\.acceptedCount).min())
-        writer.key("cpu_us_per_push")
-        writer.raw(Self.twoDigits(cpu[cpu.count / 2]).utf8)
+        writer.member("cpu_us_per_push", cpu.median, digits: 2)
         writer.key("cpu_us_range")
-        writer.raw("[\(Self.twoDigits(cpu[0])),\(Self.twoDigits(cpu[cpu.count - 1]))]".utf8)
-        writer.member("pushes_per_second", Int(rate[rate.count / 2]))
+        writer.beginArray()
+        writer.number(cpu.least, digits: 2)
+        writer.number(cpu.most, digits: 2)
+        writer.endArray()
+        writer.member("pushes_per_second", rate.median, digits: 0)
         writer.member("peak_rss_bytes", ProcessCost.now().peakByteCount)
         writer.endObject()
         return String(decoding: writer.bytes, as: UTF8.self)
-    }
-
-    private static func twoDigits(_ value: Double) -> String {
-        let hundredths = Int((value * 100).rounded())
-        return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100)"
     }
 }

@@ -1,11 +1,12 @@
 import Gateway
-import Security
 import Synchronization
 
 /// Keeps one signing key and its provider token in memory.
 final class MemoryVault: ProviderTokenVault {
-    private let pem = ES256PrivateKey.generate().pem
+    private let pem: [UInt8]
     private let token = Mutex<ProviderToken?>(nil)
+
+    init(pem: [UInt8]) { self.pem = pem }
 
     func signingKey(of key: ProviderKey) async throws(StorageError) -> [UInt8]? { pem }
     func currentToken(of key: ProviderKey) async throws(StorageError) -> ProviderToken? { token.withLock { $0 } }
