@@ -80,7 +80,9 @@ let package = Package(
         program(
             "benchmark",
             ["APNs", "Configuration", "Gateway", "JSON", "Networking", "Observability", "PostgreSQL", "Security", "Store"],
-            resources: [.embedInCode("SQL/devices.sql"), .embedInCode("SQL/statements.sql")]),
+            resources: [
+                .embedInCode("SQL/devices.sql"), .embedInCode("SQL/finished.sql"), .embedInCode("SQL/statements.sql"),
+            ]),
         program("apns-simulator", ["APNsSimulator", "Networking", "Security"]),
 
         // Tests.

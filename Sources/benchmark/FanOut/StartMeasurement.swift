@@ -31,9 +31,7 @@ struct StartMeasurement: Sendable {
     func run(_ start: SampleStart, activityID: String, devices: Int) async throws -> StartFigures {
         try await database.settle()
         let before = try await cost()
-        let begunAt = ContinuousClock.now
-        try await gateway.pushToEverybody(start, activityID: activityID, devices: devices)
-        let seconds = begunAt.duration(to: .now) / .seconds(1)
+        let seconds = try await gateway.pushToEverybody(start, activityID: activityID, devices: devices)
         return StartFigures(pushCount: devices, seconds: seconds, cost: try await cost() - before)
     }
 

@@ -87,6 +87,16 @@ struct BenchmarkDatabase: Sendable {
         _ = try await connection.execute("checkpoint", deadline: Self.patience)
     }
 
+    /// Whether all pushes of a notification are recorded; costs the daemon nothing and the server next to nothing.
+    func isFinished(_ notification: UUID) async throws -> Bool {
+        let found = try await connection.query(Self.finished, [.uuid(notification.bytes)])
+        guard found.rowCount == 1 else { throw Failure("the database has no notification \(notification)") }
+        return found.bool(row: 0, column: 0)
+    }
+
+    private static let finished = Statement(
+        name: "benchmark_finished", text: String(decoding: PackageResources.finished_sql, as: UTF8.self))
+
     /// How many bytes of write-ahead log there were so far.
     func writtenLogBytes() async throws -> Double {
         let result = try await connection.queryUnprepared(

@@ -1,13 +1,12 @@
 import JSON
 import Networking
 
-/// One connection to a gateway, HTTP/1.1 in clear, one request at a time: enough to start a fan-out and to ask how far it is.
-///
-/// It asks so often that a program a question would be measured too.
+/// One request to a gateway, HTTP/1.1 in clear: enough to start a fan-out and to read how it went.
 actor GatewayClient {
     struct Answer: Sendable {
         let status: Int
         let body: [UInt8]
+        var text: String { String(decoding: body, as: UTF8.self) }
         var json: JSONValue? { try? JSONDocument(parsing: body).root }
     }
 
@@ -23,13 +22,21 @@ actor GatewayClient {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
 
-    /// Connects to 127.0.0.1; the caller closes.
+    /// Sends one request to 127.0.0.1 on a connection of its own: the gateway closes those that rest.
     ///
-    /// - Parameter key: the API key all requests carry.
-    static func connect(port: UInt16, key: String, loop: EventLoop) async throws -> GatewayClient {
+    /// - Parameter key: the API key it carries.
+    static func send(
+        _ method: String, _ path: String, body: [UInt8] = [], port: UInt16, key: String, loop: EventLoop
+    ) async throws -> Answer {
         let client = try GatewayClient(port: port, key: key, loop: loop)
-        try await client.activate()
-        return client
+        do {
+            let answer = try await client.send(method, path, body: body)
+            await client.close()
+            return answer
+        } catch {
+            await client.close()
+            throw error
+        }
     }
 
     private init(port: UInt16, key: String, loop: EventLoop) throws {
@@ -40,15 +47,10 @@ actor GatewayClient {
         stream = try SocketStream.connect(to: address, loop: loop, tls: nil)
     }
 
-    private func activate() throws { try stream.activate(handler: self) }
+    private func close() { stream.close() }
 
-    func close() {
-        stream.close()
-        fail(Failure("the connection to the gateway was closed"))
-    }
-
-    func send(_ method: String, _ path: String, body: [UInt8] = []) async throws -> Answer {
-        precondition(waiter == nil, "one request at a time")
+    private func send(_ method: String, _ path: String, body: [UInt8]) async throws -> Answer {
+        try stream.activate(handler: self)
         let head =
             "\(method) \(path) HTTP/1.1\r\nhost: \(host)\r\nauthorization: Key \(key)\r\ncontent-length: \(body.count)\r\n\r\n"
         try stream.write((Array(head.utf8) + body).span)
@@ -95,7 +97,6 @@ actor GatewayClient {
         let start = end + blank.count
         guard received.count >= start + length else { return }
         let answer = Answer(status: status, body: Array(received[start..<start + length]))
-        received.removeFirst(start + length)
         waiter?.resume(returning: answer)
         waiter = nil
     }

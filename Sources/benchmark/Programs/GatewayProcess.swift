@@ -2,18 +2,18 @@ import Gateway
 import JSON
 import Networking
 
-/// A running `openpushd` and a connection to it.
+/// A running `openpushd`.
 struct GatewayProcess: Sendable {
-    /// How often it is asked whether a fan-out is finished: seldom enough to cost it nothing that shows.
-    private static let pollInterval: Duration = .milliseconds(50)
+    /// How often the database is asked whether a fan-out is finished.
+    private static let pollInterval: Duration = .milliseconds(20)
     /// How long a fan-out may take: this, and a second for so many devices.
     private static let patience: Duration = .seconds(60)
     private static let leastDevicesPerSecond = 2_000
 
     let process: RunningProgram
-    let client: GatewayClient
-    let loop: EventLoop
-    let applicationID: String
+    private let port: UInt16
+    private let database: BenchmarkDatabase
+    private let loop: EventLoop
 
     /// Starts a fresh daemon.
     ///
@@ -32,37 +32,40 @@ struct GatewayProcess: Sendable {
         guard let port = process.readyLine.split(separator: ":").last.flatMap({ UInt16($0) }) else {
             throw Failure("openpushd named no port: \(process.readyLine)")
         }
-        let client = try await GatewayClient.connect(port: port, key: database.restKey, loop: workplace.loop)
-        return GatewayProcess(
-            process: process, client: client, loop: workplace.loop, applicationID: "\(database.application.publicID)")
+        return GatewayProcess(process: process, port: port, database: database, loop: workplace.loop)
     }
 
-    func stop() async {
-        await client.close()
-        await process.stop()
-    }
+    func stop() async { await process.stop() }
 
-    /// Starts an activity on everybody's phone and waits until all pushes were accepted and recorded.
-    func pushToEverybody(_ start: SampleStart, activityID: String, devices: Int) async throws {
-        let accepted = try await client.send(
-            "POST", "/apps/\(applicationID)/activities/activity/\(start.activityType)",
-            body: start.request(activityID: activityID))
-        guard accepted.status == 201, let notification = accepted.json?["id"]?.string else {
-            throw Failure("the start was answered \(accepted.status): \(String(decoding: accepted.body, as: UTF8.self))")
+    /// Starts an activity on everybody's phone and waits until all pushes are recorded; returns how many seconds that took.
+    func pushToEverybody(_ start: SampleStart, activityID: String, devices: Int) async throws -> Double {
+        let begunAt = ContinuousClock.now
+        let path = "/apps/\(database.application.publicID)/activities/activity/\(start.activityType)"
+        let accepted = try await send("POST", path, body: start.request(activityID: activityID))
+        guard accepted.status == 201, let notification = accepted.json?["id"]?.string.flatMap({ UUID($0) }) else {
+            throw Failure("the start was answered \(accepted.status): \(accepted.text)")
         }
-        let deadline = ContinuousClock.now + Self.patience + .seconds(devices / Self.leastDevicesPerSecond)
-        while true {
-            let answer = try await client.send("GET", "/v1/notifications/\(notification)")
-            let summary = String(decoding: answer.body, as: UTF8.self)
-            guard answer.status == 200, let json = answer.json else {
-                throw Failure("reading was answered \(answer.status): \(summary)")
+        let deadline = begunAt + Self.patience + .seconds(devices / Self.leastDevicesPerSecond)
+        while try await !database.isFinished(notification) {
+            guard process.isRunning else { throw Failure("openpushd ended\(process.lastWords)") }
+            guard ContinuousClock.now < deadline else {
+                throw Failure("the fan-out did not finish: \(try await summary(of: notification).text)")
             }
-            if json["state"]?.string == "finished" {
-                guard json["accepted"]?.integer == Int64(devices) else { throw Failure("not all were accepted: \(summary)") }
-                return
-            }
-            guard ContinuousClock.now < deadline else { throw Failure("the fan-out did not finish: \(summary)") }
             await loop.sleep(for: Self.pollInterval)
         }
+        let seconds = begunAt.duration(to: .now) / .seconds(1)
+        let outcome = try await summary(of: notification)
+        guard outcome.json?["accepted"]?.integer == Int64(devices) else {
+            throw Failure("not all were accepted: \(outcome.text)")
+        }
+        return seconds
+    }
+
+    private func summary(of notification: UUID) async throws -> GatewayClient.Answer {
+        try await send("GET", "/v1/notifications/\(notification)")
+    }
+
+    private func send(_ method: String, _ path: String, body: [UInt8] = []) async throws -> GatewayClient.Answer {
+        try await GatewayClient.send(method, path, body: body, port: port, key: database.restKey, loop: loop)
     }
 }

@@ -167,6 +167,9 @@ struct RunningProgram: Sendable {
     }
 
     var processID: Int32 { launched.child.processID }
+    var isRunning: Bool { launched.child.isRunning }
+    /// The end of what it complained of, for an error message.
+    var lastWords: String { launched.lastWords }
 
     /// Ends it and waits.
     func stop() async { await Undoing.ofProcess.undo(launched.undoing) }
