@@ -16,6 +16,15 @@ enum BinaryFormat {
         }
     }
 
+    @inline(__always)
+    static func append<Integer: FixedWidthInteger>(_ value: Integer, to bytes: inout OutputSpan<UInt8>) {
+        var shift = Integer.bitWidth - 8
+        while shift >= 0 {
+            bytes.append(UInt8(truncatingIfNeeded: value >> Integer(truncatingIfNeeded: shift)))
+            shift -= 8
+        }
+    }
+
     /// A time as PostgreSQL counts it. What its range cannot hold becomes a value it refuses, never a special one.
     static func postgreSQLTime(microsecondsSince1970: Int64) -> Int64 {
         let (time, overflow) = microsecondsSince1970.subtractingReportingOverflow(epochMicroseconds)

@@ -27,6 +27,24 @@ package struct CopyBuffer: Sendable {
         BinaryFormat.append(Int16(fieldCount), to: &bytes)
     }
 
+    /// Appends a whole row of these four types at once: fan-outs write millions of them.
+    package mutating func appendRow(int64 first: Int64, int64 second: Int64, int32 third: Int32, int16 fourth: Int16) {
+        precondition(missingFieldCount == 0, "the row before misses fields")
+        rowCount += 1
+        // Field count, and a length of four bytes in front of each value.
+        bytes.append(addingCapacity: 2 + (4 + 8) + (4 + 8) + (4 + 4) + (4 + 2)) { output in
+            BinaryFormat.append(Int16(4), to: &output)
+            BinaryFormat.append(Int32(8), to: &output)
+            BinaryFormat.append(first, to: &output)
+            BinaryFormat.append(Int32(8), to: &output)
+            BinaryFormat.append(second, to: &output)
+            BinaryFormat.append(Int32(4), to: &output)
+            BinaryFormat.append(third, to: &output)
+            BinaryFormat.append(Int32(2), to: &output)
+            BinaryFormat.append(fourth, to: &output)
+        }
+    }
+
     package mutating func append(int16 value: Int16) {
         beginField(byteCount: 2)
         BinaryFormat.append(value, to: &bytes)

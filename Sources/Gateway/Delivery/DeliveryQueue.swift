@@ -21,9 +21,9 @@ package struct TokenList: Sendable {
         bytes.append(contentsOf: token)
         ends.append(Int32(bytes.count))
     }
-    /// Adds one token from a span, without an intermediate array.
-    package mutating func append(_ token: Span<UInt8>) {
-        for index in token.indices { bytes.append(token[index]) }
+    /// Adds one token that `write` appends to the bytes, without an intermediate array.
+    package mutating func append(writing write: (inout [UInt8]) -> Void) {
+        write(&bytes)
         ends.append(Int32(bytes.count))
     }
 }

@@ -3,15 +3,15 @@ package struct FanOutLimits: Sendable {
     /// Devices of one chunk. What a crash leaves ambiguous is at most this many times the open chunks.
     package var chunkDeviceCount = 1_000
     /// Chunks a worker holds at once, from claim to record.
-    package var openChunkCount = 16
+    package var openChunkCount = 32
     /// Chunks of one app a worker holds at once, so that an app whose APNs is slow leaves room for the others.
-    package var openChunkCountPerApplication = 12
+    package var openChunkCountPerApplication = 24
     /// Outcomes that make a record transaction worth its cost; fewer wait for `recordDelay`.
-    package var recordDeviceCount = 5_000
+    package var recordDeviceCount = 10_000
     /// Chunks of one record transaction.
     package var recordChunkCount = 16
     /// How long outcomes wait for company while more are on their way.
-    package var recordDelay: Duration = .milliseconds(20)
+    package var recordDelay: Duration = .milliseconds(250)
     /// How long the worker sleeps when there is nothing to claim; a new notification wakes it before.
     package var pollInterval: Duration = .seconds(1)
     /// Shortest such sleep, also when a retry is due that cannot be claimed now.

@@ -86,7 +86,7 @@ extension Chunk {
         tokens.reserve(count: count, tokenByteCount: rows.withBytes(row: 0, column: firstColumn + 1) { $0.count })
         for row in 0..<count {
             devices.append(rows.int64(row: row, column: firstColumn))
-            rows.withBytes(row: row, column: firstColumn + 1) { tokens.append($0) }
+            tokens.append { rows.appendBytes(row: row, column: firstColumn + 1, to: &$0) }
             environments.append(rows.int16(row: row, column: firstColumn + 2))
             if hasLanguages { languages.append(rows.optionalText(row: row, column: firstColumn + 3)) }
         }

@@ -153,7 +153,7 @@ private struct ListedChunk {
                 continue
             }
             chunk.devices.append(device)
-            rows.withBytes(row: row, column: 2) { chunk.tokens.append($0) }
+            chunk.tokens.append { rows.appendBytes(row: row, column: 2, to: &$0) }
             chunk.environments.append(rows.int16(row: row, column: 3))
             if !rows.isNull(row: row, column: 1) { chunk.attempts.append(rows.int16(row: row, column: 1)) }
             let language = rows.optionalText(row: row, column: 4)

@@ -58,14 +58,12 @@ extension Store {
         let total = tallies.reduce(0) { $0 + $1.deliveries.count }
         guard total > 0 else { return }
         if mayCopy, total >= Self.copyRowCount {
-            var buffer = CopyBuffer(byteCapacity: total * 40)
+            var buffer = CopyBuffer(byteCapacity: total * 42)
             for tally in tallies {
                 for delivery in tally.deliveries {
-                    buffer.beginRow(fieldCount: 4)
-                    buffer.append(int64: tally.chunk.notification.rawValue)
-                    buffer.append(int64: delivery.device)
-                    buffer.append(int32: tally.offset(of: delivery))
-                    buffer.append(int16: delivery.reason.rawValue)
+                    buffer.appendRow(
+                        int64: tally.chunk.notification.rawValue, int64: delivery.device, int32: tally.offset(of: delivery),
+                        int16: delivery.reason.rawValue)
                 }
             }
             _ = try await connection.copyIn(ChunkRecordStatements.copy, data: buffer.finish())
