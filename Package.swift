@@ -62,6 +62,7 @@ let package = Package(
             "Store", ["Gateway", "JSON", "Observability", "PostgreSQL", "Networking", "Security"],
             resources: [.embedInCode("schema.sql")]),
         library("APNs", ["Gateway", "HTTP", "JSON", "Observability", "Networking", "Security"]),
+        library("Journal", ["Gateway", "Observability"]),
         library("APNsSimulator", ["HTTP", "JSON", "Networking", "Security"]),
         library("Configuration", ["Observability", "Security"]),
 
@@ -69,8 +70,8 @@ let package = Package(
         program(
             "openpushd",
             [
-                "API", "APNs", "Configuration", "Gateway", "HTTP", "Networking", "Observability", "PostgreSQL", "Security",
-                "Store",
+                "API", "APNs", "Configuration", "Gateway", "HTTP", "Journal", "Networking", "Observability", "PostgreSQL",
+                "Security", "Store",
             ]),
         program(
             "openpushctl",
@@ -100,6 +101,7 @@ let package = Package(
         tests("API", ["Gateway", "HTTP", "JSON", "Networking", "Observability", "Security", "TestSupport"]),
         tests("Store", ["Gateway", "JSON", "Networking", "Observability", "PostgreSQL", "Security", "TestSupport"]),
         tests("APNs", ["APNsSimulator", "Gateway", "HTTP", "JSON", "Networking", "Security", "TestSupport"]),
+        tests("Journal", ["Gateway", "Observability"]),
         tests("APNsSimulator", ["HTTP", "JSON", "Networking", "Security", "TestSupport"]),
         tests("Configuration", ["Observability", "Security"]),
         .testTarget(

@@ -239,6 +239,7 @@ create table if not exists worker (
     lease_until  timestamptz not null,
     lost_at      timestamptz  -- when others were allowed to take its chunks; it never works again
 ) with (fillfactor = 50);
+alter table worker add column if not exists journal uuid;  -- names the file in which it notes what it put on the wire
 
 -- What a notification still has to do. The audience is read page by page in the order of device_id; `watermark` is how far.
 create table if not exists fan_out (

@@ -83,6 +83,21 @@ extension EnvironmentReader {
             extraRootsPEM: roots, connectionCount: integer(.apnsConnections, default: 8, in: 1...64))
     }
 
+    /// Nil when it is switched off.
+    ///
+    /// - Parameter stateDirectory: what systemd says, if anything.
+    mutating func journalDirectory(stateDirectory: String?, userID: UInt32) -> String? {
+        guard isGiven(.journalDirectory) else {
+            // systemd separates several by colons; the first is the one that is named after the program.
+            let state = stateDirectory?.prefix { $0 != ":" } ?? ""
+            return state.hasPrefix("/") ? "\(state)/journal" : "/var/tmp/openpushd-\(userID)"
+        }
+        let path = parsed(.journalDirectory, expected: "an absolute path, or off") { text in
+            text == "off" || text.hasPrefix("/") && !text.utf8.contains(0) ? text : nil
+        }
+        return path == "off" ? nil : path
+    }
+
     mutating func log() -> LogConfiguration {
         LogConfiguration(
             level: choice(.logLevel, default: .info, of: LogLevel.allCases.map { ($0.description, $0) }),

@@ -19,6 +19,9 @@ package enum ConfigurationVariable: String, CaseIterable, Sendable {
     case apnsConnections = "OPENPUSH_APNS_CONNECTIONS"
     /// What seals stored keys: 32 bytes in base64. Required; secret.
     case masterKey = "OPENPUSH_MASTER_KEY"
+    /// Where workers note which pushes they put on the wire: an absolute path, or `off`. Default `journal` below systemd's
+    /// `STATE_DIRECTORY`, without that `/var/tmp/openpushd-UID`.
+    case journalDirectory = "OPENPUSH_JOURNAL_DIRECTORY"
     /// Least level of log lines: debug, info, warning or error. Default info.
     case logLevel = "OPENPUSH_LOG_LEVEL"
     /// Form of log lines: text or json. Default text.

@@ -19,13 +19,16 @@ package struct DaemonConfiguration: Sendable {
     package let log: LogConfiguration
     /// How long a stopping process waits for what is in flight.
     package let drainTimeout: Duration
+    /// Where workers note which pushes they put on the wire; nil: nowhere.
+    package let journalDirectory: String?
 
     /// Reads all variables of `environment` and throws everything that is wrong at once.
     /// - Parameters:
     ///   - coreCount: how many event loops there are by default; brought into 1...64.
+    ///   - userID: of this process, for the default of a directory's name.
     ///   - readFile: reads a file that a variable names.
     package init(
-        environment: [String: String], coreCount: Int,
+        environment: [String: String], coreCount: Int, userID: UInt32 = ProcessEnvironment.userID,
         readFile: @escaping (String) throws(SecurityError) -> [UInt8] = CredentialFile.read(path:)
     ) throws(ConfigurationError) {
         var reader = EnvironmentReader(environment, readFile: readFile)
@@ -41,6 +44,7 @@ package struct DaemonConfiguration: Sendable {
             .eventLoops, default: min(max(coreCount, loopRange.lowerBound), loopRange.upperBound), in: loopRange)
         log = reader.log()
         drainTimeout = .seconds(reader.integer(.drainSeconds, default: 25, in: 0...3_600))
+        journalDirectory = reader.journalDirectory(stateDirectory: environment["STATE_DIRECTORY"], userID: userID)
         try reader.finish()
         guard let database, let masterKey else { preconditionFailure("a required variable was neither read nor refused") }
         self.databaseURL = database

@@ -5,6 +5,9 @@ package enum ProcessEnvironment {
     /// Cores this process may use; at least 1.
     package static var coreCount: Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
 
+    /// Whose rights this process has.
+    package static var userID: UInt32 { geteuid() }
+
     /// The machine's name; `unknown` when it has none.
     package static var hostName: String {
         var bytes = [CChar](repeating: 0, count: 256)

@@ -3,6 +3,7 @@ import Configuration
 import Gateway
 import Glibc
 import HTTP
+import Journal
 import Networking
 import Observability
 import PostgreSQL
@@ -60,9 +61,20 @@ struct Daemon: Sendable {
             databaseOptions: try DatabaseOptions(url: configuration.databaseURL.exposed),
             sealingKey: configuration.masterKey.exposed, apnsConfiguration: apns,
             apnsTLS: try TLSContext.client(extraRootsPEM: configuration.apns.extraRootsPEM, applicationProtocols: ["h2"]),
-            serverTLS: serverTLS, listeners: listeners, workers: WorkerBell(),
+            serverTLS: serverTLS, listeners: listeners, workers: WorkerBell(), journals: journals(),
             quarantine: TokenQuarantine(metrics: metrics, logger: logger), metrics: metrics, logger: logger,
             node: "\(ProcessEnvironment.hostName)/\(getpid())")
+    }
+
+    private func journals() -> (any PushJournals)? {
+        guard let path = configuration.journalDirectory else { return nil }
+        guard let bootID = JournalDirectory.currentBootID() else {
+            logger.log(.warning, "No journal can be written: the system does not tell its boot id")
+            return nil
+        }
+        let limits = FanOutLimits()
+        return JournalDirectory(
+            path: path, slotCount: limits.openChunkCount, deviceCount: limits.chunkDeviceCount, bootID: bootID, logger: logger)
     }
 
     private func makeServices(_ loops: [EventLoop], _ shared: SharedServices) -> [LoopServices] {
@@ -88,7 +100,11 @@ struct Daemon: Sendable {
         await bell.start()
         for service in services { try await service.server.start() }
         let upkeep = Task { await Upkeep(loop: services[0].loop, store: services[0].store, logger: logger).run() }
+        let watch = JournalWatch(services[0], shared)
+        let watching = Task { await watch.run() }
         let working = Task {
+            // What a worker claims of a dead one is unknown as a whole: the journals go first.
+            await watch.firstLook()
             await withDiscardingTaskGroup { group in
                 for service in services { group.addTask { await service.worker.run() } }
             }
@@ -108,6 +124,7 @@ struct Daemon: Sendable {
         for service in services { await service.server.stopAccepting() }
         for listener in shared.listeners { listener.close() }
         await drain(services)
+        watching.cancel()
         let left = configuration.drainTimeout - begunAt.duration(to: .now)
         await Deadline.wait(for: working, atMost: max(left, Self.recordingTimeout), on: services[0].loop)
         for service in services { await service.pool.close() }

@@ -19,6 +19,8 @@ struct SharedServices: Sendable {
     let board = ProgressBoard()
     let jobs = ActiveJobs()
     let workers: WorkerBell
+    /// Nil when they are switched off.
+    let journals: (any PushJournals)?
     let quarantine: TokenQuarantine
     let metrics: Metrics
     let logger: Logger
@@ -58,9 +60,9 @@ struct LoopServices: Sendable {
         let renderer = LiveActivityPayload()
         let clock = SystemClocks.fanOut(on: loop)
         worker = FanOutWorker(
-            executor: loop, queue: store, sender: sender, renderer: renderer, board: shared.board, jobs: shared.jobs,
-            clock: clock, node: "\(shared.node)/\(number)", logger: logger, counters: FanOutCounters(metrics: shared.metrics),
-            quarantine: shared.quarantine)
+            executor: loop, queue: store, journals: shared.journals, sender: sender, renderer: renderer, board: shared.board,
+            jobs: shared.jobs, clock: clock, node: "\(shared.node)/\(number)", logger: logger,
+            counters: FanOutCounters(metrics: shared.metrics), quarantine: shared.quarantine)
         let ledger = AnnouncedLedger(base: store, board: shared.board, jobs: shared.jobs) { [workers = shared.workers] in
             workers.ring()
         }

@@ -14,10 +14,11 @@ import Testing
         "API": ["Gateway", "HTTP", "JSON", "Networking", "Observability", "Security", "Synchronization"],
         "Store": ["Gateway", "JSON", "Networking", "Observability", "PostgreSQL", "Security", "Synchronization"],
         "APNs": ["Gateway", "Glibc", "HTTP", "JSON", "Networking", "Observability", "Security", "Synchronization"],
+        "Journal": ["Gateway", "Glibc", "Observability", "Synchronization"],
         "APNsSimulator": ["Glibc", "HTTP", "JSON", "Networking", "Security", "Synchronization"],
         "openpushd": [
-            "API", "APNs", "Configuration", "Gateway", "Glibc", "HTTP", "Networking", "Observability", "PostgreSQL", "Security",
-            "Store", "Synchronization",
+            "API", "APNs", "Configuration", "Gateway", "Glibc", "HTTP", "Journal", "Networking", "Observability", "PostgreSQL",
+            "Security", "Store", "Synchronization",
         ],
         "openpushctl": [
             "APNs", "Configuration", "Gateway", "Glibc", "JSON", "Networking", "Observability", "PostgreSQL", "Security", "Store",

@@ -14,6 +14,8 @@ final class BatchLane {
     let tokenBytes: [UInt8]
     private let tokenEnds: [Int32]
     let bodyIndexes: [UInt8]
+    /// Where it is noted how far each push got; nil when nobody wants to know.
+    let marks: PushMarks?
     let enqueuedAt: ContinuousClock.Instant
     private var progress: BatchProgress
     private var hasAccepted = false
@@ -32,6 +34,7 @@ final class BatchLane {
         tokenBytes = batch.tokens.bytes
         tokenEnds = batch.tokens.ends
         bodyIndexes = batch.bodyIndexes
+        marks = batch.marks
         self.enqueuedAt = enqueuedAt
         self.finish = finish
         progress = BatchProgress(count: batch.devices.count)
@@ -47,14 +50,19 @@ final class BatchLane {
     func takeNext() -> Int? { progress.takeNext() }
 
     /// Puts a push back that was provably not processed; it costs nothing.
-    func putBack(_ index: Int) { progress.putBack(index) }
+    func putBack(_ index: Int) { if progress.putBack(index) { marks?.putBack(index) } }
 
     /// Puts a push back once; false when it had its one more try already.
-    func putBackOnce(_ index: Int) -> Bool { progress.putBackOnce(index) }
+    func putBackOnce(_ index: Int) -> Bool {
+        guard progress.isFirstResending(index) else { return false }
+        putBack(index)
+        return true
+    }
 
     /// Gives a push its outcome; the last one ends the batch.
     func complete(_ index: Int, _ outcome: PushOutcome) {
         guard progress.complete(index, outcome) else { return }
+        marks?.ended(index, outcome)
         if !hasAccepted, outcome == .accepted {
             hasAccepted = true
             batch.onFirstAccepted?()

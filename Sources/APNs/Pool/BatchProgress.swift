@@ -31,15 +31,15 @@ struct BatchProgress {
         return next - 1
     }
 
-    /// Puts a push back that was provably not processed; it costs nothing.
-    mutating func putBack(_ index: Int) { if !isDone[index] { again.append(index) } }
-
-    /// Puts a push back once; false when it had its one more try already.
-    mutating func putBackOnce(_ index: Int) -> Bool {
-        guard resent.insert(index).inserted else { return false }
-        putBack(index)
+    /// Puts a push back that was provably not processed; it costs nothing. False when it is done.
+    mutating func putBack(_ index: Int) -> Bool {
+        guard !isDone[index] else { return false }
+        again.append(index)
         return true
     }
+
+    /// Whether a push may have its one more try, which it has then had.
+    mutating func isFirstResending(_ index: Int) -> Bool { resent.insert(index).inserted }
 
     /// Gives a push its outcome; false when it has one.
     mutating func complete(_ index: Int, _ outcome: PushOutcome) -> Bool {

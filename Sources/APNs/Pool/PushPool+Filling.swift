@@ -160,6 +160,7 @@ extension PushPool {
             var isSubmitted = false
             // What was not submitted, whatever the reason, has not left.
             defer { if !isSubmitted { lane.putBack(index) } }
+            lane.marks?.submitted(index)
             isSubmitted = try connection.submit(
                 index, of: lane, template: template, tokenGeneration: token.generation, now: now)
             guard isSubmitted else {

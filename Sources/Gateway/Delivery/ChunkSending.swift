@@ -7,19 +7,37 @@ struct ChunkSending: Sendable {
     let quarantine: TokenQuarantine
 
     /// Returns when every device of the chunk has an outcome.
-    func send(_ chunk: Chunk, as active: ActiveJob) async -> ChunkRecord {
-        let outcomes = await outcomes(of: chunk, as: active)
+    func send(_ chunk: Chunk, as active: ActiveJob, journal: (any WorkerJournal)?) async -> FinishedChunk {
+        let notification = chunk.id.notification
+        var batches = active.batches(of: chunk) { [board] in board.pushAccepted(of: notification) }
+        let page = journal.flatMap { Self.openPage(of: chunk, in: $0, for: &batches) }
+        let outcomes = await outcomes(of: chunk, in: batches)
         counters.add(outcomes)
         let keepsTokens = quarantine.keepsTokens(of: active.job.application, after: outcomes, now: clock.instant())
         let isSuperseded = active.cancellation.cause == .superseded
-        return ChunkOutcome(chunk: chunk, job: active.job, isSuperseded: isSuperseded, keepsTokens: keepsTokens)
+        let record = ChunkOutcome(chunk: chunk, job: active.job, isSuperseded: isSuperseded, keepsTokens: keepsTokens)
             .record(outcomes, now: clock.now()) { Double.random(in: 0..<1) }
+        return FinishedChunk(application: chunk.application, record: record, page: page)
+    }
+
+    /// Makes the chunk's page, with the devices of each batch side by side.
+    private static func openPage(
+        of chunk: Chunk, in journal: any WorkerJournal, for batches: inout [(batch: PushBatch, indexes: [Int])]
+    ) -> (any JournalPage)? {
+        let order = batches.flatMap(\.indexes)
+        let attempts = chunk.attempts.isEmpty ? [] : order.map { chunk.attempts[$0] }
+        let page = journal.openPage(of: chunk.id, devices: order.map { chunk.devices[$0] }, attempts: attempts)
+        guard let page else { return nil }
+        var first = 0
+        for index in batches.indices {
+            batches[index].batch.marks = PushMarks(page: page, first: first)
+            first += batches[index].indexes.count
+        }
+        return page
     }
 
     /// One outcome a device, at the index it has in the chunk. The environments are sent to side by side.
-    private func outcomes(of chunk: Chunk, as active: ActiveJob) async -> [PushOutcome] {
-        let notification = chunk.id.notification
-        let batches = active.batches(of: chunk) { [board] in board.pushAccepted(of: notification) }
+    private func outcomes(of chunk: Chunk, in batches: [(batch: PushBatch, indexes: [Int])]) async -> [PushOutcome] {
         var outcomes = [PushOutcome](repeating: .rejected(.tokenGone), count: chunk.devices.count)
         await withTaskGroup(of: ([Int], [PushOutcome]).self) { group in
             for (batch, indexes) in batches.dropFirst() {

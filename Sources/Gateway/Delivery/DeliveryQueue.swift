@@ -151,7 +151,12 @@ package struct ChunkRecord: Sendable {
 /// Where the work of fan-outs is claimed and its outcomes are kept. Implemented by the store.
 package protocol DeliveryQueue: Sendable {
     /// Registers a worker with a fresh number and its first lease.
-    func registerWorker(node: String) async throws(StorageError) -> WorkerID
+    ///
+    /// - Parameter journal: names its journal; nil when it has none.
+    func registerWorker(node: String, journal: UUID?) async throws(StorageError) -> WorkerID
+    /// The workers that registered with this journal: none when it belongs to another database, more than one when the answer
+    /// to a registration was lost.
+    func workers(ofJournal journal: UUID) async throws(StorageError) -> [WorkerID]
     /// Extends the worker's lease; false when it was lost to another daemon, which then owns its chunks.
     func extendLease(of worker: WorkerID, seconds: Int) async throws(StorageError) -> Bool
     /// Gives the lease back, so that others need not wait for it to run out.

@@ -6,22 +6,25 @@ package import Observability
 /// Every chunk is a child task; outcomes are recorded by one child task, several chunks in one transaction.
 package actor FanOutWorker {
     private let executor: any SerialExecutor
-    private let queue: any DeliveryQueue
+    let queue: any DeliveryQueue
+    let journals: (any PushJournals)?
     private let chunkSending: ChunkSending
     private let renderer: any PayloadRenderer
     private let board: ProgressBoard
-    private let clock: FanOutClock
-    private let node: String
-    private let limits: FanOutLimits
-    private let logger: Logger
+    let clock: FanOutClock
+    let node: String
+    let limits: FanOutLimits
+    let logger: Logger
     private let claimWakeUp = WakeUp()
     private let recordWakeUp = WakeUp()
     private let heartbeatWakeUp = WakeUp()
     private let leaseWakeUp = WakeUp()
-    private var worker: WorkerID?
-    private var lease: LeaseClock
-    private var isStopping = false
-    private var jobs: JobTable
+    var worker: WorkerID?
+    /// The registered worker's journal; nil when it works without.
+    var journal: (any WorkerJournal)?
+    var lease: LeaseClock
+    private(set) var isStopping = false
+    var jobs: JobTable
     private var openChunks = OpenChunks()
     /// Chunks whose pushes are on their way.
     private var sending: Set<ChunkID> = []
@@ -35,14 +38,17 @@ package actor FanOutWorker {
 
     /// A worker that has not begun.
     ///
-    /// - Parameter node: what the operator sees in `worker.node`; no meaning beyond that.
+    /// - Parameters:
+    ///   - journals: where it notes which pushes it put on the wire; nil to do without.
+    ///   - node: what the operator sees in `worker.node`; no meaning beyond that.
     package init(
-        executor: any SerialExecutor, queue: any DeliveryQueue, sender: any PushSender, renderer: any PayloadRenderer,
-        board: ProgressBoard, jobs: ActiveJobs, clock: FanOutClock, node: String, limits: FanOutLimits = FanOutLimits(),
-        logger: Logger, counters: FanOutCounters, quarantine: TokenQuarantine
+        executor: any SerialExecutor, queue: any DeliveryQueue, journals: (any PushJournals)? = nil, sender: any PushSender,
+        renderer: any PayloadRenderer, board: ProgressBoard, jobs: ActiveJobs, clock: FanOutClock, node: String,
+        limits: FanOutLimits = FanOutLimits(), logger: Logger, counters: FanOutCounters, quarantine: TokenQuarantine
     ) {
         self.executor = executor
         self.queue = queue
+        self.journals = journals
         chunkSending = ChunkSending(sender: sender, board: board, clock: clock, counters: counters, quarantine: quarantine)
         self.renderer = renderer
         self.board = board
@@ -77,33 +83,10 @@ package actor FanOutWorker {
             isClaimingDone = true
             recordWakeUp.call()
         }
-        if let worker { await leave(worker) }
-    }
-
-    /// What was never sent goes to other workers first; with the lease alone they would take a start for one that was sent.
-    private func leave(_ worker: WorkerID) async {
-        do {
-            try await queue.giveBackChunks(of: worker, except: [])
-            try await queue.releaseLease(of: worker)
-        } catch {
-            logger.log(.warning, "The lease was not given back; it runs out by itself", [.reason: "\(error)"])
-        }
+        await leave()
     }
 
     // MARK: Claiming
-
-    private func register() async {
-        var backOff = BackOff(limits)
-        while worker == nil, !isStopping {
-            do {
-                let beforeRegistration = clock.instant()
-                worker = try await queue.registerWorker(node: node)
-                lease.extendedAt = beforeRegistration
-            } catch {
-                await clock.sleep(backOff.next())
-            }
-        }
-    }
 
     private func claimChunks(_ group: inout DiscardingTaskGroup) async {
         var backOff = BackOff(limits)
@@ -120,7 +103,7 @@ package actor FanOutWorker {
                 if let chunk {
                     openChunks.open(chunk.application)
                     sending.insert(chunk.id)
-                    group.addTask { await self.process(chunk) }
+                    group.addTask { await self.process(chunk, of: worker) }
                 } else {
                     try await sleepUntilWork(excluding: busy)
                 }
@@ -158,23 +141,23 @@ package actor FanOutWorker {
 
     // MARK: Sending
 
-    private func process(_ chunk: Chunk) async {
-        let record = await send(chunk)
+    private func process(_ chunk: Chunk, of owner: WorkerID) async {
+        let sent = await send(chunk, of: owner)
         sending.remove(chunk.id)
-        if let record {
-            finished.append(FinishedChunk(application: chunk.application, record: record))
+        if let sent {
+            finished.append(sent)
         } else {
             openChunks.close(chunk.application)
         }
         recordWakeUp.call()
     }
 
-    /// Nil when the worker stops before it knows what to send; the chunk goes to another worker.
-    private func send(_ chunk: Chunk) async -> ChunkRecord? {
+    /// Nil when the worker stops, or loses its lease, before it knows what to send; the chunk goes to another worker.
+    private func send(_ chunk: Chunk, of owner: WorkerID) async -> FinishedChunk? {
         guard let active = await beginJob(of: chunk) else { return nil }
-        let record = await chunkSending.send(chunk, as: active)
-        jobs.release(active)
-        return record
+        defer { jobs.release(active) }
+        guard worker == owner else { return nil }
+        return await chunkSending.send(chunk, as: active, journal: journal)
     }
 
     private func beginJob(of chunk: Chunk) async -> ActiveJob? {
@@ -254,7 +237,10 @@ package actor FanOutWorker {
 
     private func finishRecording(_ batch: [FinishedChunk], lostCount: Int) {
         finished.removeFirst(batch.count)
-        for chunk in batch { openChunks.close(chunk.application) }
+        for chunk in batch {
+            openChunks.close(chunk.application)
+            chunk.page?.close()
+        }
         if lostCount > 0 {
             logger.log(.warning, "Another daemon took over chunks before they were recorded", [.count: "\(lostCount)"])
         }
@@ -288,10 +274,7 @@ package actor FanOutWorker {
             if try await queue.extendLease(of: worker, seconds: limits.leaseSeconds) {
                 lease.extendedAt = beforeExtension
             } else {
-                logger.log(.error, "The lease was lost; its chunks belong to another daemon")
-                jobs.cancelAll(.leaseExpired)
-                self.worker = nil
-                await register()
+                await loseLease()
             }
         } catch {
             logger.log(.warning, "The lease could not be extended", [.reason: "\(error)"])

@@ -25,5 +25,7 @@ struct OpenChunks {
 struct FinishedChunk {
     let application: ApplicationID
     let record: ChunkRecord
+    /// Closed once the record is committed.
+    let page: (any JournalPage)?
     var deviceCount: Int { record.deliveries.count + record.retries.count }
 }

@@ -44,6 +44,8 @@ package struct PushBatch: Sendable {
     package let cancellation: Cancellation
     /// Called once, on the loop, when APNs accepted the first push of the batch.
     package let onFirstAccepted: (@Sendable () -> Void)?
+    /// Where the sender notes how far each push got; nil when nobody wants to know.
+    package var marks: PushMarks?
 
     /// Puts a batch together; the lists have equal lengths.
     package init(

@@ -53,6 +53,7 @@ package struct LogKey: Hashable, Sendable {
     package static let acceptedCount = LogKey("accepted_count")
     package static let rejectedCount = LogKey("rejected_count")
     package static let unknownCount = LogKey("unknown_count")
+    package static let unsentCount = LogKey("unsent_count")
     package static let byteCount = LogKey("byte_count")
     package static let limit = LogKey("limit")
     package static let attempt = LogKey("attempt")

@@ -2,7 +2,14 @@ package import Gateway
 import PostgreSQL
 
 extension Store: DeliveryQueue {
-    package func registerWorker(node: String) async throws(StorageError) -> WorkerID { try await addWorker(node: node) }
+    package func registerWorker(node: String, journal: UUID? = nil) async throws(StorageError) -> WorkerID {
+        try await addWorker(node: node, journal: journal)
+    }
+
+    package func workers(ofJournal journal: UUID) async throws(StorageError) -> [WorkerID] {
+        let found = try await query(WorkerStatements.ofJournal, [.uuid(journal)])
+        return (0..<found.rowCount).map { WorkerID(rawValue: found.int32(row: $0, column: 0)) }
+    }
 
     package func extendLease(of worker: WorkerID, seconds: Int) async throws(StorageError) -> Bool {
         try await extend(leaseOf: worker, seconds: seconds)

@@ -5,8 +5,10 @@ extension Store {
     /// How long the first lease of a worker lasts, in seconds; it extends it long before.
     static let firstLeaseSeconds = 15
 
-    func addWorker(node: String) async throws(StorageError) -> WorkerID {
-        let added = try await query(WorkerStatements.add, [.text(node), .int32(Int32(Self.firstLeaseSeconds))])
+    func addWorker(node: String, journal: UUID?) async throws(StorageError) -> WorkerID {
+        let added = try await query(
+            WorkerStatements.add,
+            [.text(node), .int32(Int32(Self.firstLeaseSeconds)), journal.map(Parameter.uuid) ?? .null])
         return WorkerID(rawValue: added.int32(row: 0, column: 0))
     }
 
@@ -20,15 +22,18 @@ extension Store {
 }
 
 enum WorkerStatements {
-    static let all = [add, extend, release, markLost]
+    static let all = [add, ofJournal, extend, release, markLost]
 
     static let add = Statement(
         name: "worker_add",
         text: """
-            insert into worker (node, lease_until)
-            values ($1, clock_timestamp() + $2::int * interval '1 second')
+            insert into worker (node, lease_until, journal)
+            values ($1, clock_timestamp() + $2::int * interval '1 second', $3)
             returning worker_id
             """)
+
+    static let ofJournal = Statement(
+        name: "worker_of_journal", text: "select worker_id from worker where journal = $1 order by worker_id")
 
     /// A lease that ran out is extended as well, as long as nobody has taken the worker's chunks.
     static let extend = Statement(
