@@ -16,6 +16,7 @@ struct LanguageRenderer: PayloadRenderer {
 final class WorkerBench: Sendable {
     let loop: EventLoop
     let queue = ScriptedQueue()
+    let journals: ScriptedJournals
     let sender: ScriptedSender
     let clock = ManualClock()
     let board = ProgressBoard()
@@ -23,12 +24,16 @@ final class WorkerBench: Sendable {
     let worker: FanOutWorker
     let application: Application
 
-    init(sender: ScriptedSender = ScriptedSender(), limits: FanOutLimits = FanOutLimits()) throws {
+    init(
+        sender: ScriptedSender = ScriptedSender(), limits: FanOutLimits = FanOutLimits(),
+        journals: ScriptedJournals = ScriptedJournals()
+    ) throws {
         loop = try EventLoop.start(name: "worker-test")
         self.sender = sender
+        self.journals = journals
         application = Self.application(1)
         worker = FanOutWorker(
-            executor: loop, queue: queue, sender: sender, renderer: LanguageRenderer(), board: board, jobs: jobs,
+            executor: loop, queue: queue, journals: journals, sender: sender, renderer: LanguageRenderer(), board: board, jobs: jobs,
             clock: clock.fanOutClock, node: "test", limits: limits, logger: Logger(level: .error),
             counters: FanOutCounters(metrics: Metrics()),
             quarantine: TokenQuarantine(metrics: Metrics(), logger: Logger(level: .error)))

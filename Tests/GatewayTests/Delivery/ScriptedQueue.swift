@@ -14,6 +14,17 @@ final class ScriptedQueue: DeliveryQueue {
         var givenBack: [[ChunkID]] = []
         var exclusions: [[ApplicationID]] = []
         var registeredWorkers = 0
+        /// The journals workers registered with; nil for none.
+        var registeredJournals: [UUID?] = []
+        /// The workers of each journal.
+        var workersOfJournals: [UUID: [WorkerID]] = [:]
+        var releasedWorkers: [WorkerID] = []
+        var recordingWorkers: [WorkerID] = []
+        /// Chunks that others have taken.
+        var lostChunks: Set<ChunkID> = []
+        var failingGiveBacks = 0
+        /// What looking for the workers of a journal fails with.
+        var journalFailure: StorageError?
         var isReleased = false
         var failingClaims = 0
         var failingRecords = 0
@@ -38,13 +49,19 @@ final class ScriptedQueue: DeliveryQueue {
         for await _ in changes.stream where state.withLock({ condition($0) }) { return }
     }
 
-    func registerWorker(node: String) async throws(StorageError) -> WorkerID {
+    func registerWorker(node: String, journal: UUID?) async throws(StorageError) -> WorkerID {
         let number = state.withLock { state in
             state.registeredWorkers += 1
+            state.registeredJournals.append(journal)
             return state.registeredWorkers
         }
         changes.continuation.yield()
         return WorkerID(rawValue: Int32(number))
+    }
+
+    func workers(ofJournal journal: UUID) async throws(StorageError) -> [WorkerID] {
+        if let failure = state.withLock({ $0.journalFailure }) { throw failure }
+        return state.withLock { $0.workersOfJournals[journal] ?? [] }
     }
 
     func extendLease(of worker: WorkerID, seconds: Int) async throws(StorageError) -> Bool {
@@ -67,7 +84,12 @@ final class ScriptedQueue: DeliveryQueue {
         for continuation in hanging { continuation.resume() }
     }
 
-    func releaseLease(of worker: WorkerID) async throws(StorageError) { change { $0.isReleased = true } }
+    func releaseLease(of worker: WorkerID) async throws(StorageError) {
+        change {
+            $0.isReleased = true
+            $0.releasedWorkers.append(worker)
+        }
+    }
 
     func claimChunk(for worker: WorkerID, deviceCount: Int, excluding applications: [ApplicationID])
         async throws(StorageError) -> Chunk?
@@ -91,6 +113,12 @@ final class ScriptedQueue: DeliveryQueue {
     }
 
     func giveBackChunks(of worker: WorkerID, except held: [ChunkID]) async throws(StorageError) {
+        let fails = state.withLock { state in
+            guard state.failingGiveBacks > 0 else { return false }
+            state.failingGiveBacks -= 1
+            return true
+        }
+        if fails { throw .unavailable }
         // Afterwards they would belong to others.
         change { if !$0.isReleased { $0.givenBack.append(held) } }
     }
@@ -116,7 +144,8 @@ final class ScriptedQueue: DeliveryQueue {
         let fails = state.withLock { state in
             state.recordCalls += 1
             guard state.failingRecords > 0 else {
-                state.recorded += records
+                state.recorded += records.filter { !state.lostChunks.contains($0.chunk) }
+                state.recordingWorkers.append(worker)
                 return false
             }
             state.failingRecords -= 1
@@ -124,7 +153,7 @@ final class ScriptedQueue: DeliveryQueue {
         }
         changes.continuation.yield()
         if fails { throw .unavailable }
-        return []
+        return state.withLock { state in records.map(\.chunk).filter { state.lostChunks.contains($0) } }
     }
 
     func millisecondsUntilNextRetry(excluding applications: [ApplicationID]) async throws(StorageError) -> Int64? { nil }
@@ -149,6 +178,7 @@ final class ScriptedSender: PushSender {
     var batches: [PushBatch] { state.withLock { $0.batches } }
 
     func send(_ batch: PushBatch) async -> [PushOutcome] {
+        for index in batch.devices.indices { batch.marks?.submitted(index) }
         await withCheckedContinuation { continuation in
             let isHeld = state.withLock { state in
                 state.batches.append(batch)
@@ -159,6 +189,7 @@ final class ScriptedSender: PushSender {
             if !isHeld { continuation.resume() }
         }
         let outcomes = batch.devices.indices.map { batch.cancellation.isCancelled ? PushOutcome.notSent : answer(batch, $0) }
+        for (index, outcome) in outcomes.enumerated() { batch.marks?.ended(index, outcome) }
         if outcomes.contains(.accepted) { batch.onFirstAccepted?() }
         return outcomes
     }
