@@ -27,8 +27,14 @@ import Glibc
         close(descriptor)
     }
 
-    func store(_ value: UInt64, at offset: Int) { unsafe memory.storeBytes(of: value.littleEndian, toByteOffset: offset, as: UInt64.self) }
-    func store(_ value: UInt32, at offset: Int) { unsafe memory.storeBytes(of: value.littleEndian, toByteOffset: offset, as: UInt32.self) }
-    func store(_ value: Int16, at offset: Int) { unsafe memory.storeBytes(of: value.littleEndian, toByteOffset: offset, as: Int16.self) }
+    func store(_ value: UInt64, at offset: Int) {
+        unsafe memory.storeBytes(of: value.littleEndian, toByteOffset: offset, as: UInt64.self)
+    }
+    func store(_ value: UInt32, at offset: Int) {
+        unsafe memory.storeBytes(of: value.littleEndian, toByteOffset: offset, as: UInt32.self)
+    }
+    func store(_ value: Int16, at offset: Int) {
+        unsafe memory.storeBytes(of: value.littleEndian, toByteOffset: offset, as: Int16.self)
+    }
     func clear(_ range: Range<Int>) { unsafe memset(memory + range.lowerBound, 0, range.count) }
 }

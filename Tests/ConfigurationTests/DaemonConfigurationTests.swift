@@ -71,6 +71,28 @@ import Testing
         #expect(error?.description.split(separator: "\n").count == 13)
     }
 
+    @Test(
+        "keeps journals where it is told, else where systemd says, else in a directory of this user; or nowhere",
+        arguments: [
+            ([:], "/var/tmp/openpushd-1234"), (["STATE_DIRECTORY": "/var/lib/openpushd"], "/var/lib/openpushd/journal"),
+            (["STATE_DIRECTORY": "/var/lib/a:/var/lib/b"], "/var/lib/a/journal"),
+            (["STATE_DIRECTORY": "relative"], "/var/tmp/openpushd-1234"),
+            (["STATE_DIRECTORY": "/var/lib/a", "OPENPUSH_JOURNAL_DIRECTORY": "/srv/journal"], "/srv/journal"),
+            (["STATE_DIRECTORY": "/var/lib/a", "OPENPUSH_JOURNAL_DIRECTORY": "off"], nil),
+        ] as [([String: String], String?)])
+    func choosesJournalDirectory(variables: [String: String], directory: String?) throws {
+        var environment = Environment()
+        environment.variables.merge(variables) { $1 }
+        #expect(try environment.daemon(userID: 1_234).journalDirectory == directory)
+    }
+
+    @Test("refuses a relative path for journals", arguments: ["journal", "./off", "OFF"])
+    func refusesRelativeJournalDirectory(path: String) {
+        #expect(
+            Environment.mistakes(["OPENPUSH_JOURNAL_DIRECTORY": path])
+                == ["OPENPUSH_JOURNAL_DIRECTORY: must be an absolute path, or off"])
+    }
+
     @Test("requires the database and the master key") func requires() {
         let error = #expect(throws: ConfigurationError.self) { try Environment(variables: [:]).daemon() }
         #expect(

@@ -12,8 +12,8 @@ struct Environment {
     var variables = least
     var files: [String: [UInt8]] = [:]
 
-    func daemon(coreCount: Int = 4) throws(ConfigurationError) -> DaemonConfiguration {
-        try DaemonConfiguration(environment: variables, coreCount: coreCount, readFile: readFile)
+    func daemon(coreCount: Int = 4, userID: UInt32 = 1_000) throws(ConfigurationError) -> DaemonConfiguration {
+        try DaemonConfiguration(environment: variables, coreCount: coreCount, userID: userID, readFile: readFile)
     }
 
     func administration(_ needs: Set<AdministrationConfiguration.Need>) throws(ConfigurationError) -> AdministrationConfiguration

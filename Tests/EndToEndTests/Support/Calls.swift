@@ -92,6 +92,23 @@ extension Deployment {
         }
     }
 
+    /// Stores devices with start tokens, numbered from 1, past the API: thousands of them in a moment.
+    func storeDevices(_ count: Int) async throws {
+        try await execute(
+            """
+            insert into activity_type (app_id, name) select app_id, '\(Self.activityType)' from app;
+            insert into device (app_id, push_token, environment)
+            select app_id, sha256(convert_to('device ' || n, 'UTF8')), 0 from app, generate_series(1, \(count)) as n;
+            insert into start_token (app_id, type_id, device_id, token, environment)
+            select app_id, type_id, device_id, digest || digest || substring(digest for 16), 0
+            from generate_series(1, \(count)) as n,
+                lateral (select sha256(convert_to('start ' || n, 'UTF8')) as digest) as hashed,
+                device join activity_type using (app_id)
+            where device.push_token = sha256(convert_to('device ' || n, 'UTF8'));
+            analyze device, start_token;
+            """)
+    }
+
     /// Registers update tokens of an activity, as devices that show its card do.
     func registerUpdateTokens(_ numbers: ClosedRange<Int>, activity: String, kind: String = "update") async throws {
         try await concurrently(numbers) { number in

@@ -65,6 +65,7 @@ final class Deployment: Sendable {
             "OPENPUSH_DATABASE_URL": databaseURL ?? testDatabase?.url ?? "", "OPENPUSH_LISTEN": "127.0.0.1:0",
             "OPENPUSH_APNS_PRODUCTION_URL": "https://\(simulator.productionAddress)",
             "OPENPUSH_APNS_SANDBOX_URL": "https://\(simulator.sandboxAddress)", "OPENPUSH_APNS_CA_FILE": roots.path,
+            "OPENPUSH_JOURNAL_DIRECTORY": files.appendingPathComponent("journal").path,
             "OPENPUSH_MASTER_KEY": Base64.encode(RandomBytes.generate(count: 32)), "OPENPUSH_LOG_LEVEL": "info",
         ].merging(settings) { _, setting in setting }
         if databaseURL != nil { _ = try await Self.control(environment, ["schema", "apply"]) }
@@ -109,6 +110,12 @@ final class Deployment: Sendable {
             "openpushd", environment: environment.merging(settings) { _, setting in setting })
         daemons.withLock { $0.append(daemon) }
         return daemon
+    }
+
+    /// Files of the workers' journals.
+    var journals: [String] {
+        let path = files.appendingPathComponent("journal").path
+        return ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted()
     }
 
     /// The database that was made for the test.

@@ -40,13 +40,27 @@ extension Deployment {
         while (try? await client.send("GET", "/livez")) != nil {}
     }
 
-    func execute(_ sql: String) async throws {
-        let connection = try await database.connect()
-        do { try await connection.execute(sql) } catch {
-            await connection.close()
+    func execute(_ sql: String) async throws { _ = try await withSession { try await $0.execute(sql) } }
+
+    /// The start tokens of devices whose delivery ended with that status.
+    func startTokens(withStatus status: Int) async throws -> Set<String> {
+        let sql = "select encode(token, 'hex') from delivery join start_token using (device_id) where status = \(status)"
+        return try await withSession { session in
+            let rows = try await session.queryUnprepared(sql, [])
+            return Set((0..<rows.rowCount).map { rows.text(row: $0, column: 0) })
+        }
+    }
+
+    private func withSession<Value>(_ body: (DatabaseConnection) async throws -> Value) async throws -> Value {
+        let session = try await database.connect()
+        do {
+            let value = try await body(session)
+            await session.close()
+            return value
+        } catch {
+            await session.close()
             throw error
         }
-        await connection.close()
     }
 }
 

@@ -33,7 +33,8 @@ final class WorkerBench: Sendable {
         self.journals = journals
         application = Self.application(1)
         worker = FanOutWorker(
-            executor: loop, queue: queue, journals: journals, sender: sender, renderer: LanguageRenderer(), board: board, jobs: jobs,
+            executor: loop, queue: queue, journals: journals, sender: sender, renderer: LanguageRenderer(), board: board,
+            jobs: jobs,
             clock: clock.fanOutClock, node: "test", limits: limits, logger: Logger(level: .error),
             counters: FanOutCounters(metrics: Metrics()),
             quarantine: TokenQuarantine(metrics: Metrics(), logger: Logger(level: .error)))
