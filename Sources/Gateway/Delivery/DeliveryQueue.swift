@@ -171,6 +171,9 @@ package protocol DeliveryQueue: Sendable {
     ///
     /// For claims that were committed although the answer was lost, and for what a stopping worker did not get to.
     func giveBackChunks(of worker: WorkerID, except held: [ChunkID]) async throws(StorageError)
+    /// The same for a worker that died, of whose chunks nothing was sent but of those held; a chunk that so many workers had
+    /// before stays, for it may be what kills them.
+    func handOutChunks(ofDead worker: WorkerID, except held: [ChunkID]) async throws(StorageError)
     /// What a notification sends; nil when it is not known.
     func job(for notification: NotificationID) async throws(StorageError) -> PushJob?
     /// Those of the notifications whose place a newer state or an end has taken since.

@@ -1,6 +1,6 @@
 /// Bounds of one fan-out worker.
 package struct FanOutLimits: Sendable {
-    /// Devices of one chunk. What a crash leaves ambiguous is at most this many times the open chunks.
+    /// Devices of one chunk. Without a journal a crash leaves at most this many times the open chunks in doubt.
     package var chunkDeviceCount = 1_000
     /// Chunks a worker holds at once, from claim to record.
     package var openChunkCount = 32

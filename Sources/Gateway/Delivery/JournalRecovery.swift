@@ -84,20 +84,25 @@ package actor JournalRecovery {
     /// Stores what is known, and hands out what was never sent; the worker's lease still keeps others away meanwhile.
     private func settle(_ contents: JournalContents, of worker: WorkerID) async throws(StorageError) {
         let superseded = try await queue.superseded(among: Array(Set(contents.pages.map(\.id.notification))))
-        var jobs: [NotificationID: PushJob] = [:]
-        var records: [ChunkRecord] = []
+        var settled: [ChunkRecord] = []
+        // One by one: a chunk that cannot be stored must not keep the others from it.
         for page in contents.pages {
-            let notification = page.id.notification
-            if jobs[notification] == nil { jobs[notification] = try await queue.job(for: notification) }
-            guard let job = jobs[notification] else { continue }
-            records.append(
-                page.record(for: job, isSuperseded: superseded.contains(notification), now: clock.now()) {
-                    Double.random(in: 0..<1)
-                })
+            do throws(StorageError) {
+                guard let job = try await queue.job(for: page.id.notification) else { continue }
+                let record = page.record(
+                    for: job, isSuperseded: superseded.contains(page.id.notification), now: clock.now()
+                ) { Double.random(in: 0..<1) }
+                if try await queue.record([record], worker: worker).isEmpty { settled.append(record) }
+            } catch .refused(let sqlState) {
+                logger.log(
+                    .error, "A dead worker's chunk could not be settled; it waits for the lease to run out",
+                    [
+                        .notificationID: "\(page.id.notification)", .chunkID: "\(page.id.number)", .workerID: worker.description,
+                        .sqlState: sqlState,
+                    ])
+            }
         }
-        let lost = Set(try await queue.record(records, worker: worker))
-        if contents.isComplete { try await queue.giveBackChunks(of: worker, except: contents.pages.map(\.id)) }
-        let settled = records.filter { !lost.contains($0.chunk) }
+        if contents.isComplete { try await queue.handOutChunks(ofDead: worker, except: contents.pages.map(\.id)) }
         if !settled.isEmpty { report(settled, of: worker) }
     }
 

@@ -156,11 +156,24 @@ package struct JournaledChunk: Sendable {
 
     /// What is to be stored for the dead worker: outcomes it knew, `unknown` for a start on the wire, and the rest to be sent.
     func record(for job: PushJob, isSuperseded: Bool, now: UnixMilliseconds, jitter: () -> Double) -> ChunkRecord {
-        let order = devices.indices.sorted { devices[$0] < devices[$1] }
-        var chunk = Chunk(id: id, application: job.application.id, isRetry: false)
-        chunk.devices = order.map { devices[$0] }
-        chunk.attempts = order.map { attempts[$0] }
-        return ChunkOutcome(chunk: chunk, job: job, isSuperseded: isSuperseded, keepsTokens: true)
-            .record(order.map { outcomes[$0] }, now: now, jitter: jitter)
+        let policy = RetryPolicy(event: job.content.event, expiresAt: UnixMilliseconds(rawValue: job.expiresAt * 1_000))
+        var record = ChunkRecord(chunk: id, event: job.content.event)
+        for index in devices.indices.sorted(by: { devices[$0] < devices[$1] }) {
+            let decision = policy.decide(
+                outcomes[index], attempt: attempts[index], isSuperseded: isSuperseded, now: now, jitter: jitter())
+            switch decision {
+            case .final(let reason):
+                record.deliveries.append(DeliveryRecord(device: devices[index], reason: reason, at: now))
+            case .retry(let attempt, let notBefore):
+                // What never left costs a try here: a push that keeps killing its daemon must come to an end.
+                let attempt = outcomes[index] == .notSent ? attempt + 1 : attempt
+                if attempt < RetryPolicy.attemptCount {
+                    record.retries.append(RetryRecord(device: devices[index], attempt: attempt, notBefore: notBefore))
+                } else {
+                    record.deliveries.append(DeliveryRecord(device: devices[index], reason: .attemptsExhausted, at: now))
+                }
+            }
+        }
+        return record
     }
 }

@@ -116,7 +116,11 @@ extension Store {
         return chunk
     }
 
-    func giveBack(chunksOf worker: WorkerID, except held: [ChunkID]) async throws(StorageError) {
+    /// A chunk that so many workers had is not handed out once more when one of them dies.
+    static let ownerLimit: Int32 = 5
+
+    /// - Parameter ownerLimit: chunks that so many workers had stay as they are; nil for no limit.
+    func giveBack(chunksOf worker: WorkerID, except held: [ChunkID], ownerLimit: Int32? = nil) async throws(StorageError) {
         let superseded: [NotificationID] = try await transaction { connection in
             let owned = try await connection.query(ChunkClaimStatements.lockOwned, [.worker(worker)])
             guard owned.rowCount > 0 else { return [] }
@@ -124,6 +128,7 @@ extension Store {
                 ChunkClaimStatements.giveBack,
                 [
                     .worker(worker), .int64Array(held.map(\.notification.rawValue)), .int32Array(held.map(\.number)),
+                    Parameter(ownerLimit),
                 ])
             let superseded = (0..<owned.rowCount).filter { owned.bool(row: $0, column: 1) }
                 .map { NotificationID(rawValue: owned.int64(row: $0, column: 0)) }

@@ -280,7 +280,8 @@ enum ChunkClaimStatements {
             for key share
             """)
 
-    /// Makes a worker's chunks ready again, but for those it holds: worker, and the held ones' notifications and numbers.
+    /// Makes a worker's chunks ready again, but for those it holds: worker, the held ones' notifications and numbers, and the epoch
+    /// from which on a chunk stays; null for none.
     static let giveBack = Statement(
         name: "chunk_give_back",
         text: """
@@ -288,7 +289,7 @@ enum ChunkClaimStatements {
             set state = 0, owner = null
             from fan_out
             where fan_out.finished_at is null and chunk.notification_id = fan_out.notification_id and chunk.state = 1
-                and chunk.owner = $1 and not exists (
+                and chunk.owner = $1 and ($4::int is null or chunk.epoch < $4) and not exists (
                     select from unnest($2::bigint[], $3::int[]) as held (notification_id, number)
                     where held.notification_id = chunk.notification_id and held.number = chunk.number)
             """)

@@ -27,6 +27,10 @@ extension Store: DeliveryQueue {
         try await giveBack(chunksOf: worker, except: held)
     }
 
+    package func handOutChunks(ofDead worker: WorkerID, except held: [ChunkID]) async throws(StorageError) {
+        try await giveBack(chunksOf: worker, except: held, ownerLimit: Self.ownerLimit)
+    }
+
     package func job(for notification: NotificationID) async throws(StorageError) -> PushJob? {
         let result = try await query(FanOutStatements.job, [.notification(notification)])
         guard result.rowCount == 1 else { return nil }

@@ -24,12 +24,12 @@ import Testing
         Dictionary(uniqueKeysWithValues: record.deliveries.map { ($0.device, $0.reason) })
     }
 
-    @Test("of a start leaves unknown what was on the wire, and sends what never left, at once and as the same try")
+    @Test("of a start leaves unknown what was on the wire, and sends what never left at once")
     func start() {
         let record = Self.record(.start)
         #expect(record.chunk == ChunkID(notification: NotificationID(rawValue: 1), number: 3, epoch: 2))
         #expect(Self.reasons(record) == [1: .accepted, 3: .badDeviceToken, 4: .unknown])
-        #expect(record.retries == [RetryRecord(device: 2, attempt: 1, notBefore: Self.now)])
+        #expect(record.retries == [RetryRecord(device: 2, attempt: 2, notBefore: Self.now)])
         #expect(record.deadTokens.isEmpty)
     }
 
@@ -38,7 +38,7 @@ import Testing
         let record = Self.record(event)
         #expect(Self.reasons(record) == [1: .accepted, 3: .badDeviceToken])
         #expect(record.retries.map(\.device) == [2, 4])
-        #expect(record.retries.map(\.attempt) == [1, 2])
+        #expect(record.retries.map(\.attempt) == [2, 2])
     }
 
     @Test("sends nothing of what a newer state took the place of")
@@ -53,6 +53,16 @@ import Testing
         let record = Self.record(.start, expiresAt: 1_799_999_999)
         #expect(Self.reasons(record) == [1: .accepted, 2: .expired, 3: .badDeviceToken, 4: .unknown])
         #expect(record.retries.isEmpty)
+    }
+
+    @Test("ends what was tried too often without ever leaving: it may be what kills the daemon")
+    func exhausted() {
+        let page = JournaledChunk(
+            id: ChunkID(notification: NotificationID(rawValue: 1), number: 3, epoch: 2), devices: [1, 2],
+            attempts: [98, 99], outcomes: [.notSent, .notSent])
+        let record = page.record(for: RecoveryBench.job(.start), isSuperseded: false, now: Self.now, jitter: { 0 })
+        #expect(record.retries == [RetryRecord(device: 1, attempt: 99, notBefore: Self.now)])
+        #expect(Self.reasons(record) == [2: .attemptsExhausted])
     }
 
     @Test("reads every mark that is made, and no other", arguments: DeliveryReason.names.map(\.reason))
@@ -126,11 +136,11 @@ final class RecoveryBench: Sendable {
             let journal = bench.abandon([RecoveryBench.page(0), RecoveryBench.page(4)])
             try await bench.expectSettled()
             let state = bench.queue.state.withLock { $0 }
-            #expect(state.recordCalls == 1 && state.recordingWorkers == [WorkerID(rawValue: 7)])
+            #expect(state.recordingWorkers == [WorkerID(rawValue: 7), WorkerID(rawValue: 7)])
             #expect(state.recorded.map(\.chunk.number) == [0, 4])
             #expect(state.recorded.flatMap(\.deliveries).map(\.reason) == [.unknown, .unknown])
             #expect(state.recorded.flatMap(\.retries).map(\.device) == [2, 2])
-            #expect(state.givenBack.map { $0.map(\.number) } == [[0, 4]])
+            #expect(state.handedOut.map { $0.map(\.number) } == [[0, 4]])
             #expect(!state.isReleased)
             #expect(!journal.isRemoved)
         }
@@ -149,7 +159,7 @@ final class RecoveryBench: Sendable {
             try await bench.recovery.settle()
             let state = bench.queue.state.withLock { $0 }
             #expect(state.recorded.count == 1)
-            #expect(state.givenBack.count == 3)
+            #expect(state.handedOut.count == 3)
             #expect(state.releasedWorkers == [WorkerID(rawValue: 7)])
             #expect(journal.isRemoved)
             try await bench.expectSettled(false)
@@ -165,7 +175,7 @@ final class RecoveryBench: Sendable {
             try await bench.recovery.settle()
             let state = bench.queue.state.withLock { $0 }
             #expect(state.recorded.map(\.chunk.number).first == 0)
-            #expect(state.givenBack.isEmpty && state.isReleased)
+            #expect(state.handedOut.isEmpty && state.isReleased)
             #expect(journal.isRemoved)
         }
     }
@@ -177,7 +187,7 @@ final class RecoveryBench: Sendable {
             try await bench.recovery.settle()
             let state = bench.queue.state.withLock { $0 }
             #expect(state.recorded.map(\.chunk.notification.rawValue) == [1])
-            #expect(state.givenBack.map { $0.map(\.notification.rawValue) } == [[1, 9]])
+            #expect(state.handedOut.map { $0.map(\.notification.rawValue) } == [[1, 9]])
         }
     }
 
@@ -188,7 +198,7 @@ final class RecoveryBench: Sendable {
             bench.queue.change { $0.workersOfJournals[journal.id] = [WorkerID(rawValue: 7)] }
             try await bench.expectSettled(false)
             let state = bench.queue.state.withLock { $0 }
-            #expect(state.recordCalls == 0 && state.givenBack.isEmpty && !state.isReleased)
+            #expect(state.recordCalls == 0 && state.handedOut.isEmpty && !state.isReleased)
             #expect(journal.isRemoved)
         }
     }
@@ -216,9 +226,21 @@ final class RecoveryBench: Sendable {
                 state.failingRecords = 1
             }
             await #expect(throws: StorageError.unavailable) { try await bench.recovery.settle() }
-            #expect(!journal.isRemoved && bench.queue.state.withLock { $0.givenBack.isEmpty })
+            #expect(!journal.isRemoved && bench.queue.state.withLock { $0.handedOut.isEmpty })
             try await bench.expectSettled()
             #expect(bench.queue.state.withLock { $0.recorded.count } == 1)
+        }
+    }
+
+    @Test("settles the other chunks when the database refuses one, which is neither stored nor handed out")
+    func survivesRefusedChunk() async throws {
+        try await RecoveryBench.with { bench in
+            _ = bench.abandon([RecoveryBench.page(0), RecoveryBench.page(1), RecoveryBench.page(2)])
+            bench.queue.change { $0.refusedChunks = [RecoveryBench.page(1).id] }
+            try await bench.recovery.settle()
+            let state = bench.queue.state.withLock { $0 }
+            #expect(state.recorded.map(\.chunk.number) == [0, 2])
+            #expect(state.handedOut.map { $0.map(\.number) } == [[0, 1, 2]])
         }
     }
 

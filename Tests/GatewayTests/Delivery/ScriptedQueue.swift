@@ -12,6 +12,7 @@ final class ScriptedQueue: DeliveryQueue {
         var recordCalls = 0
         var claimed: [ChunkID] = []
         var givenBack: [[ChunkID]] = []
+        var handedOut: [[ChunkID]] = []
         var exclusions: [[ApplicationID]] = []
         var registeredWorkers = 0
         /// The journals workers registered with; nil for none.
@@ -22,6 +23,8 @@ final class ScriptedQueue: DeliveryQueue {
         var recordingWorkers: [WorkerID] = []
         /// Chunks that others have taken.
         var lostChunks: Set<ChunkID> = []
+        /// Chunks whose outcomes are refused.
+        var refusedChunks: Set<ChunkID> = []
         var failingGiveBacks = 0
         /// What looking for the workers of a journal fails with.
         var journalFailure: StorageError?
@@ -112,6 +115,10 @@ final class ScriptedQueue: DeliveryQueue {
         return chunk
     }
 
+    func handOutChunks(ofDead worker: WorkerID, except held: [ChunkID]) async throws(StorageError) {
+        change { $0.handedOut.append(held) }
+    }
+
     func giveBackChunks(of worker: WorkerID, except held: [ChunkID]) async throws(StorageError) {
         let fails = state.withLock { state in
             guard state.failingGiveBacks > 0 else { return false }
@@ -141,6 +148,8 @@ final class ScriptedQueue: DeliveryQueue {
     }
 
     func record(_ records: [ChunkRecord], worker: WorkerID) async throws(StorageError) -> [ChunkID] {
+        let isRefused = state.withLock { state in records.contains { state.refusedChunks.contains($0.chunk) } }
+        if isRefused { throw .refused(sqlState: "22P02") }
         let fails = state.withLock { state in
             state.recordCalls += 1
             guard state.failingRecords > 0 else {

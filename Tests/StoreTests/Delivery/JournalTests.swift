@@ -214,7 +214,7 @@ extension StoreFixture {
         }
     }
 
-    @Test("keeps how often a push was tried when that was a retry")
+    @Test("goes on counting how often a push was tried when that was a retry")
     func keepsAttempts() async throws {
         try await StoreFixture.with { fixture in
             try await fixture.addDevices(4)
@@ -233,10 +233,30 @@ extension StoreFixture {
             try await fixture.settle(journal)
             let second = try await fixture.store.registerWorker(node: "b")
             let again = try #require(try await fixture.claim(second))
-            #expect(again.devices == [retried.devices[3]] && again.attempts == [5] && again.isRetry)
+            #expect(again.devices == [retried.devices[3]] && again.attempts == [6] && again.isRetry)
             #expect(try await fixture.store.record([StoreFixture.record(again, .start)], worker: second) == [])
             let summary = try await fixture.summary(notification)
             #expect(summary.state == .finished && summary.targetedCount == 4 && summary.acceptedCount == 2)
+        }
+    }
+
+    @Test("does not hand out a chunk that was sent by nobody when it had too many owners: it may be what kills them")
+    func boundsOwners() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.addDevices(4)
+            let notification = try await fixture.accept(StoreFixture.start("match-1"))
+            for number in 1...5 {
+                let dead = try await fixture.store.registerWorker(node: "a")
+                let chunk = try #require(try await fixture.claim(dead))
+                #expect(chunk.devices.count == 4 && chunk.id.epoch == number)
+                let journal = OneJournal([])
+                try await fixture.adopt(journal.id, by: dead)
+                try await fixture.settle(journal)
+            }
+            let last = try await fixture.store.registerWorker(node: "b")
+            #expect(try await fixture.claim(last) == nil)
+            let summary = try await fixture.summary(notification)
+            #expect(summary.state == .finished && summary.targetedCount == 4 && summary.unknownCount == 4)
         }
     }
 
