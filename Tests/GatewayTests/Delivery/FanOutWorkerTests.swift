@@ -360,14 +360,15 @@ final class WorkerBench: Sendable {
     func leavesRoom() async throws {
         let sender = ScriptedSender(isHolding: true)
         let bench = try WorkerBench(sender: sender)
-        for number in 0..<30 { bench.enqueue(devices: 1...2, number: Int32(number)) }
+        let share = FanOutLimits().openChunkCountPerApplication
+        for number in 0..<share * 2 { bench.enqueue(devices: 1...2, number: Int32(number)) }
         await bench.run {
-            await sender.wait(forBatches: 12)
+            await sender.wait(forBatches: share)
             bench.enqueue(notification: 9, devices: 1...2, application: WorkerBench.application(2))
-            await sender.wait(forBatches: 13)
+            await sender.wait(forBatches: share + 1)
         }
-        #expect(sender.batches[..<12].allSatisfy { $0.application.id.rawValue == 1 })
-        #expect(sender.batches[12].application.id.rawValue == 2)
+        #expect(sender.batches[..<share].allSatisfy { $0.application.id.rawValue == 1 })
+        #expect(sender.batches[share].application.id.rawValue == 2)
     }
 
     @Test("tells a waiting caller of the first acceptance before anything is recorded")
