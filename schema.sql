@@ -201,6 +201,7 @@ create table if not exists update_token (
     unique (app_id, token)
 ) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.02);
 create index if not exists update_token_device on update_token (app_id, device_id);
+create index if not exists update_token_age on update_token (started_at);
 
 -- Notifications --------------------------------------------------------------------------------------------------------------------
 
@@ -229,6 +230,7 @@ create table if not exists idempotency (
     primary key (app_id, key)
 );
 create index if not exists idempotency_age on idempotency (created_at);
+create index if not exists idempotency_notification on idempotency (notification_id);
 
 -- The queue ------------------------------------------------------------------------------------------------------------------------
 
@@ -264,6 +266,9 @@ create table if not exists fan_out (
     reasons          jsonb not null default '{}',
     check (finished_at is null or is_carved)
 ) with (fillfactor = 50);
+-- The sums of its taps, once their rows are no longer kept; null until then.
+alter table fan_out add column if not exists clicks bigint;
+alter table fan_out add column if not exists clicked_devices bigint;
 create index if not exists fan_out_open on fan_out (notification_id) where finished_at is null;
 create index if not exists fan_out_open_activity on fan_out (activity_number) where finished_at is null;
 
@@ -318,7 +323,7 @@ create table if not exists click (
     primary key (notification_id, device_id)
 ) partition by range (notification_id);
 
--- Partitions of one day each --------------------------------------------------------------------------------------------------------
+-- Partitions of one day each; the daemons drop old ones ----------------------------------------------------------------------------
 
 -- Makes the partitions from yesterday (for a clock that steps back) to `days_ahead` days from now; returns how many were missing.
 -- ATTACH, unlike CREATE TABLE ... PARTITION OF, does not stop those who write meanwhile.

@@ -30,6 +30,9 @@ package enum ConfigurationVariable: String, CaseIterable, Sendable {
     case eventLoops = "OPENPUSH_EVENT_LOOPS"
     /// Seconds a stopping process waits for what is in flight. Default 25, 0 to 3600.
     case drainSeconds = "OPENPUSH_DRAIN_SECONDS"
+    /// Days for which deliveries, taps, finished notifications and ended activities are kept. Default 30, 1 to 3650. Idempotency keys
+    /// are kept for 30 days whatever this says, and the notifications they lead to as long as they are.
+    case retentionDays = "OPENPUSH_RETENTION_DAYS"
 
     /// What every variable of this project begins with; an unknown one is most likely misspelt.
     static let prefix = "OPENPUSH_"

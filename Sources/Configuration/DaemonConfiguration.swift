@@ -21,6 +21,8 @@ package struct DaemonConfiguration: Sendable {
     package let drainTimeout: Duration
     /// Where workers note which pushes they put on the wire; nil: nowhere.
     package let journalDirectory: String?
+    /// How long what has happened is kept, 1 to 3650 days.
+    package let retentionDays: Int
 
     /// Reads all variables of `environment` and throws everything that is wrong at once.
     /// - Parameters:
@@ -45,6 +47,7 @@ package struct DaemonConfiguration: Sendable {
         log = reader.log()
         drainTimeout = .seconds(reader.integer(.drainSeconds, default: 25, in: 0...3_600))
         journalDirectory = reader.journalDirectory(stateDirectory: environment["STATE_DIRECTORY"], userID: userID)
+        retentionDays = reader.integer(.retentionDays, default: 30, in: 1...3_650)
         try reader.finish()
         guard let database, let masterKey else { preconditionFailure("a required variable was neither read nor refused") }
         self.databaseURL = database

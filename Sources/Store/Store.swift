@@ -70,8 +70,8 @@ package enum StoreStatements {
     package static let all =
         AdministrationStatements.all + ClickStatements.all + CarvingStatements.all + ChunkClaimStatements.all
         + ChunkRecordStatements.all + DeviceStatements.all + FanOutStatements.all + MaintenanceStatements.all
-        + PrincipalStatements.all + ProviderTokenStatements.all + RateLimitStatements.all + ReaderStatements.all
-        + ReachabilityStatements.all + SegmentStatements.all + StartStatements.all + StartTokenStatements.all
-        + UpdateStatements.all
-        + UpdateTokenStatements.all + WorkerStatements.all
+        + PartitionStatements.all + PrincipalStatements.all + ProviderTokenStatements.all + RateLimitStatements.all
+        + ReachabilityStatements.all + ReaderStatements.all + RetentionStatements.all + SegmentStatements.all
+        + StartStatements.all + StartTokenStatements.all + UpdateStatements.all + UpdateTokenStatements.all
+        + WorkerStatements.all
 }

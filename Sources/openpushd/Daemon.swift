@@ -99,9 +99,12 @@ struct Daemon: Sendable {
         }
         await bell.start()
         for service in services { try await service.server.start() }
-        let upkeep = Task { await Upkeep(loop: services[0].loop, store: services[0].store, logger: logger).run() }
         let watch = JournalWatch(services[0], shared)
         let watching = Task { await watch.run() }
+        let upkeep = Upkeep(
+            loop: services[0].loop, store: services[0].store, retentionDays: configuration.retentionDays, metrics: metrics,
+            logger: logger)
+        let keepingUp = Task { await upkeep.run() }
         let working = Task {
             // What a worker claims of a dead one is unknown as a whole: the journals go first.
             await watch.firstLook()
@@ -117,7 +120,7 @@ struct Daemon: Sendable {
             logger.log(.info, "Stopping: finishing what is on the wire", [.signal: "\(signal)"])
             break
         }
-        upkeep.cancel()
+        keepingUp.cancel()
         await bell.stop()
         let begunAt = ContinuousClock.now
         // Whoever comes now is refused at once and turns to another daemon, instead of waiting for one that never answers.

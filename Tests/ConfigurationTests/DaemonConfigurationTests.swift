@@ -18,6 +18,7 @@ import Testing
         #expect(configuration.log.level == .info)
         #expect(configuration.log.format == .text)
         #expect(configuration.drainTimeout == .seconds(25))
+        #expect(configuration.retentionDays == 30)
     }
 
     @Test("brings the number of cores into its range", arguments: [(0, 1), (1, 1), (64, 64), (200, 64)])
@@ -35,7 +36,7 @@ import Testing
             "OPENPUSH_APNS_PRODUCTION_URL": "https://localhost:2197", "OPENPUSH_APNS_SANDBOX_URL": "HTTPS://[::1]:2198/",
             "OPENPUSH_APNS_CA_FILE": "ca.pem", "OPENPUSH_APNS_CONNECTIONS": "64", "OPENPUSH_LOG_LEVEL": "debug",
             "OPENPUSH_LOG_FORMAT": "json", "OPENPUSH_EVENT_LOOPS": "1", "OPENPUSH_DRAIN_SECONDS": "0",
-            "PATH": "/usr/bin", "OPENPUSHD": "not ours",
+            "OPENPUSH_RETENTION_DAYS": "3650", "PATH": "/usr/bin", "OPENPUSHD": "not ours",
         ]) { $1 }
         environment.files = ["cert.pem": issued.certificatePEM, "ca.pem": authority.certificatePEM]
         let configuration = try environment.daemon()
@@ -49,6 +50,7 @@ import Testing
         #expect(configuration.log.format == .json)
         #expect(configuration.eventLoopCount == 1)
         #expect(configuration.drainTimeout == .zero)
+        #expect(configuration.retentionDays == 3_650)
     }
 
     @Test("reports every mistake at once, sorted by name, without any value") func reportsAll() {

@@ -101,8 +101,8 @@ enum UpdateTokenStatements {
         with late as (
             insert into delivery_retry (notification_id, device_id, attempt, is_targeted, not_before)
             select fan_out.notification_id, $2, 0, false, clock_timestamp()
-            from fan_out
-            where fan_out.notification_id = $1
+            from fan_out join notification using (notification_id)
+            where fan_out.notification_id = $1 and notification.expires_at > unix_seconds(now())
                 and $3 > unix_seconds(now()) - case fan_out.event
                     when \(ActivityEvent.end.rawValue) then \(ActivityWindow.endSeconds)
                     else \(ActivityWindow.updateSeconds) end

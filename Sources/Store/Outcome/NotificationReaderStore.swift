@@ -70,13 +70,15 @@ extension NotificationSummary {
 enum ReaderStatements {
     static let all = [one, number, ofApplication, ofActivity, activity]
 
-    // The chunks are the counters; once a fan-out has finished, their sums are in its row.
+    // The chunks are the counters; once a fan-out has finished, their sums are in its row. The taps' sums
+    // join them before their rows go.
     private static let summary = """
         select notification.public_id, notification.event, activity.activity_id, type.name, notification.name,
             notification.created_at, fan_out.finished_at, coalesce(chunks.is_begun, true),
             coalesce(chunks.targeted, fan_out.targeted), coalesce(chunks.accepted, fan_out.accepted),
             coalesce(chunks.failed, fan_out.failed), coalesce(chunks.unknown, fan_out.unknown),
-            coalesce(chunks.reasons, fan_out.reasons), clicks.taps, clicks.devices
+            coalesce(chunks.reasons, fan_out.reasons), coalesce(fan_out.clicks, clicks.taps),
+            coalesce(fan_out.clicked_devices, clicks.devices)
         from notification
             join activity on activity.activity_number = notification.activity_number
             join fan_out on fan_out.notification_id = notification.notification_id
