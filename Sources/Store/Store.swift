@@ -11,13 +11,16 @@ package struct Store: Sendable {
 
     let pool: DatabasePool
     let sealingKey: SealingKey
+    let setAside: SetAsideFanOuts
 
     /// - Parameters:
     ///   - pool: the connections of the caller's event loop.
     ///   - sealingKey: made of the master key; seals signing keys and provider tokens.
-    package init(pool: DatabasePool, sealingKey: SealingKey) {
+    ///   - setAside: fan-outs that all stores of this process pass over.
+    package init(pool: DatabasePool, sealingKey: SealingKey, setAside: SetAsideFanOuts = SetAsideFanOuts()) {
         self.pool = pool
         self.sealingKey = sealingKey
+        self.setAside = setAside
     }
 
     /// One statement, one round trip, one transaction.
@@ -68,10 +71,10 @@ extension StorageError {
 /// Every fixed statement, for the test that lets PostgreSQL judge them.
 package enum StoreStatements {
     package static let all =
-        AdministrationStatements.all + ClickStatements.all + CarvingStatements.all + ChunkClaimStatements.all
-        + ChunkRecordStatements.all + DeviceStatements.all + FanOutStatements.all + MaintenanceStatements.all
-        + PartitionStatements.all + PrincipalStatements.all + ProviderTokenStatements.all + RateLimitStatements.all
-        + ReachabilityStatements.all + ReaderStatements.all + RetentionStatements.all + SegmentStatements.all
-        + StartStatements.all + StartTokenStatements.all + UpdateStatements.all + UpdateTokenStatements.all
-        + WorkerStatements.all
+        AbandonedChunkStatements.all + AdministrationStatements.all + ClickStatements.all + CarvingStatements.all
+        + ChunkClaimStatements.all + ChunkRecordStatements.all + DeviceStatements.all + FanOutStatements.all
+        + MaintenanceStatements.all + PartitionStatements.all + PrincipalStatements.all + ProviderTokenStatements.all
+        + RateLimitStatements.all + ReachabilityStatements.all + ReaderStatements.all + RetentionStatements.all
+        + SegmentStatements.all + StartStatements.all + StartTokenStatements.all + UpdateStatements.all
+        + UpdateTokenStatements.all + WorkerStatements.all
 }

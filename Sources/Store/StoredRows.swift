@@ -57,6 +57,14 @@ extension Application {
     static let columnCount = 7
 }
 
+extension UnixMilliseconds {
+    /// The year 1 and the year 9999: what a broken clock or a broken answer says beyond that means "long ago" or "never".
+    private static let storable: ClosedRange<Int64> = -62_135_596_800_000...253_402_300_799_999
+
+    /// For a `timestamptz`.
+    var storedMicroseconds: Int64 { min(max(rawValue, Self.storable.lowerBound), Self.storable.upperBound) * 1_000 }
+}
+
 extension Parameter {
     init(_ text: String?) { self = text.map(Parameter.text) ?? .null }
     init(_ number: Int64?) { self = number.map(Parameter.int64) ?? .null }

@@ -62,6 +62,7 @@ struct Daemon: Sendable {
             sealingKey: configuration.masterKey.exposed, apnsConfiguration: apns,
             apnsTLS: try TLSContext.client(extraRootsPEM: configuration.apns.extraRootsPEM, applicationProtocols: ["h2"]),
             serverTLS: serverTLS, listeners: listeners, workers: WorkerBell(), journals: journals(),
+            setAside: setAsideFanOuts(),
             quarantine: TokenQuarantine(metrics: metrics, logger: logger), metrics: metrics, logger: logger,
             node: "\(ProcessEnvironment.hostName)/\(getpid())")
     }
@@ -75,6 +76,19 @@ struct Daemon: Sendable {
         let limits = FanOutLimits()
         return JournalDirectory(
             path: path, slotCount: limits.openChunkCount, deviceCount: limits.chunkDeviceCount, bootID: bootID, logger: logger)
+    }
+
+    /// An operator has to know of each: it goes on by itself only when its cause goes away.
+    private func setAsideFanOuts() -> SetAsideFanOuts {
+        let setAside = SetAsideFanOuts(report: { [logger] notification, error in
+            logger.log(
+                .error, "A fan-out is set aside: what is stored of it cannot be used by this version",
+                [.notificationID: "\(notification)", .reason: "\(error)"])
+        })
+        metrics.gauge(
+            "openpush_fan_outs_set_aside", help: "Fan-outs passed over because what is stored of them cannot be used.",
+            read: { setAside.count })
+        return setAside
     }
 
     private func makeServices(_ loops: [EventLoop], _ shared: SharedServices) -> [LoopServices] {

@@ -21,6 +21,7 @@ struct SharedServices: Sendable {
     let workers: WorkerBell
     /// Nil when they are switched off.
     let journals: (any PushJournals)?
+    let setAside: SetAsideFanOuts
     let quarantine: TokenQuarantine
     let metrics: Metrics
     let logger: Logger
@@ -53,7 +54,7 @@ struct LoopServices: Sendable {
         ) { event in
             Self.log(event, logger)
         }
-        store = Store(pool: pool, sealingKey: shared.sealingKey)
+        store = Store(pool: pool, sealingKey: shared.sealingKey, setAside: shared.setAside)
         sender = APNsSender(
             loop: loop, configuration: shared.apnsConfiguration, tls: shared.apnsTLS, minters: minters(store), logger: logger,
             metrics: shared.metrics)

@@ -180,6 +180,8 @@ package protocol DeliveryQueue: Sendable {
     func superseded(among notifications: [NotificationID]) async throws(StorageError) -> [NotificationID]
     /// Stores outcomes and closes the chunks in one transaction; returns the chunks that another worker took over meanwhile.
     func record(_ records: [ChunkRecord], worker: WorkerID) async throws(StorageError) -> [ChunkID]
+    /// Gives up a chunk whose outcomes cannot be stored: its devices are recorded as unknown, and none is sent again.
+    func giveUp(_ chunk: ChunkID, of worker: WorkerID) async throws(StorageError)
     /// Milliseconds until the next retry of other apps than these is due; nil when none waits.
     func millisecondsUntilNextRetry(excluding applications: [ApplicationID]) async throws(StorageError) -> Int64?
 }

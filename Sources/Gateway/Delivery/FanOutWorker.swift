@@ -212,9 +212,9 @@ package actor FanOutWorker {
             await gatherOutcomes()
             let batch = Array(finished.prefix(limits.recordChunkCount))
             do {
-                let lost = try await queue.record(batch.map(\.record), worker: worker)
+                let lostCount = try await ChunkRecorder(queue: queue, logger: logger).record(batch.map(\.record), worker: worker)
                 backOff.succeeded()
-                finishRecording(batch, lostCount: lost.count)
+                finishRecording(batch, lostCount: lostCount)
             } catch {
                 logger.log(.warning, "Outcomes could not be recorded yet", [.reason: "\(error)"])
                 await clock.sleep(backOff.next())

@@ -18,8 +18,9 @@ private struct NextWork {
     /// whether there are conditions.
     let detail: Bool
 
+    /// Nil for what this version does not understand.
     init?(_ result: QueryResult) {
-        guard result.rowCount == 1, let work = Work(rawValue: result.int32(row: 0, column: 0)),
+        guard let work = Work(rawValue: result.int32(row: 0, column: 0)),
             let event = ActivityEvent(rawValue: result.int16(row: 0, column: 2))
         else { return nil }
         self.work = work
@@ -27,6 +28,9 @@ private struct NextWork {
         notification = NotificationID(rawValue: result.int64(row: 0, column: 1))
         detail = result.bool(row: 0, column: 3)
     }
+
+    /// Whether what the notification sends has to be understood. Devices of an abandoned start are only counted.
+    var needsContent: Bool { work != .abandoned || !detail }
 }
 
 extension Store {
@@ -38,14 +42,44 @@ extension Store {
         async throws(StorageError) -> Chunk?
     {
         for _ in 0..<Self.claimAttemptLimit {
-            let found = try await query(ChunkClaimStatements.next, [.int32Array(applications.map(\.rawValue))])
-            guard let next = NextWork(found) else {
+            let found = try await query(
+                ChunkClaimStatements.next,
+                [.int32Array(applications.map(\.rawValue)), .notifications(setAside.passedOver())])
+            guard found.rowCount == 1 else {
                 try await finish(nil)
                 return nil
             }
-            if let chunk = try await claim(next, for: worker, deviceCount: deviceCount) { return chunk }
+            let notification = NotificationID(rawValue: found.int64(row: 0, column: 1))
+            let chunk = try await settingAside(notification) { () async throws(StorageError) in
+                guard let next = NextWork(found) else { throw .refused(sqlState: SQLStates.unreadableValue) }
+                if next.needsContent { try await self.checkReadable(notification) }
+                return try await self.claim(next, for: worker, deviceCount: deviceCount)
+            }
+            if let chunk { return chunk }
         }
         return nil
+    }
+
+    /// Sets a fan-out aside when its values are at fault, so that it does not keep the others from being claimed. Nil then, too.
+    func settingAside<Value>(
+        _ notification: NotificationID, _ work: () async throws(StorageError) -> Value?
+    ) async throws(StorageError) -> Value? {
+        do throws(StorageError) {
+            let value = try await work()
+            if value != nil { setAside.worked(notification) }
+            return value
+        } catch {
+            guard error.isAboutValues else { throw error }
+            setAside.add(notification, error)
+            return nil
+        }
+    }
+
+    /// Looks whether this version understands what the notification sends, before a chunk of it is claimed.
+    private func checkReadable(_ notification: NotificationID) async throws(StorageError) {
+        guard !setAside.isKnownReadable(notification) else { return }
+        guard try await job(for: notification) != nil else { throw .refused(sqlState: SQLStates.unreadableValue) }
+        setAside.wasRead(notification)
     }
 
     private func claim(_ next: NextWork, for worker: WorkerID, deviceCount: Int) async throws(StorageError) -> Chunk? {
@@ -66,9 +100,9 @@ extension Store {
             try await query(WorkerStatements.markLost)
             let parameters: [Parameter] = [.notification(next.notification), .worker(worker)]
             guard next.detail else {
-                return try await claimListed(next, by: StatementCall(ChunkClaimStatements.takeOver, parameters))
+                return try await claimListed(next, by: StatementCall(AbandonedChunkStatements.takeOver, parameters))
             }
-            try await query(ChunkClaimStatements.recordUnknown, parameters)
+            try await query(AbandonedChunkStatements.recordUnknown, parameters)
             try await finish([next.notification])
             return nil
         }
@@ -114,6 +148,13 @@ extension Store {
             return nil
         }
         return chunk
+    }
+
+    /// As if its owner had died, and so often that it is not sent again.
+    func handOver(_ chunk: ChunkID, of worker: WorkerID) async throws(StorageError) {
+        try await query(
+            AbandonedChunkStatements.handOver,
+            [.worker(worker), .notification(chunk.notification), .int32(chunk.number), .int32(chunk.epoch)])
     }
 
     /// A chunk that so many workers had is not handed out once more when one of them dies.

@@ -3,8 +3,8 @@ import PostgreSQL
 
 enum ChunkClaimStatements {
     static let all = [
-        durable, next, nextRetry, claimRetry, claimReady, takeOver, recordUnknown, startTokens, startPage, updateTokens,
-        updatePage, settle, lockOwned, giveBack,
+        durable, next, nextRetry, claimRetry, claimReady, startTokens, startPage, updateTokens, updatePage, settle, lockOwned,
+        giveBack,
     ]
 
     /// A claim must survive a crash of the server, or its devices would silently be started again.
@@ -18,55 +18,59 @@ enum ChunkClaimStatements {
     /// Whether a retry may be claimed: a late joiner waits until the fan-out has passed it, for the fan-out may still reach it.
     private static let isReachable = "(retry.is_targeted or fan_out.is_carved or fan_out.watermark >= retry.device_id)"
 
-    /// What there is to do first, from the kinds of `Work` in their order: apps to pass over. Reads only; the claim itself
-    /// finds out whether somebody else was quicker.
+    /// What there is to do first, from the kinds of `Work` in their order: apps and fan-outs to pass over. Reads only; the
+    /// claim itself finds out whether somebody else was quicker.
     static let next = Statement(
         name: "chunk_next",
         text: """
             (select 0 as work, retry.notification_id, fan_out.event, retry.is_targeted as detail
             from delivery_retry as retry join fan_out using (notification_id)
-            where retry.not_before <= clock_timestamp() and fan_out.app_id <> all($1::int[]) and not fan_out.is_superseded
-                and \(isReachable)
+            where retry.not_before <= clock_timestamp() and fan_out.app_id <> all($1::int[])
+                and fan_out.notification_id <> all($2::bigint[]) and not fan_out.is_superseded and \(isReachable)
             order by retry.not_before
             limit 1)
             union all
             (select 1, fan_out.notification_id, fan_out.event, false
             from fan_out
-            where fan_out.finished_at is null and fan_out.app_id <> all($1) and exists (
+            where fan_out.finished_at is null and fan_out.app_id <> all($1) and fan_out.notification_id <> all($2) and exists (
                 select from fan_out_chunk as chunk
                 where chunk.notification_id = fan_out.notification_id and chunk.state = 0)
             order by fan_out.notification_id
             limit 1)
             union all
-            (select 2, fan_out.notification_id, fan_out.event, fan_out.event = 0 or fan_out.is_superseded
-            from fan_out
-            where fan_out.finished_at is null and fan_out.app_id <> all($1) and exists (
-                select from fan_out_chunk as chunk join worker on worker.worker_id = chunk.owner
+            (select 2, fan_out.notification_id, fan_out.event,
+                fan_out.event = 0 or fan_out.is_superseded or abandoned.epoch >= \(AbandonedChunkStatements.ownerLimit)
+            from fan_out cross join lateral (
+                select max(chunk.epoch) as epoch
+                from fan_out_chunk as chunk join worker on worker.worker_id = chunk.owner
                 where chunk.notification_id = fan_out.notification_id and chunk.state = 1
-                    and (worker.lost_at is not null or worker.lease_until < clock_timestamp()))
+                    and (worker.lost_at is not null or worker.lease_until < clock_timestamp())) as abandoned
+            where fan_out.finished_at is null and fan_out.app_id <> all($1) and fan_out.notification_id <> all($2)
+                and abandoned.epoch is not null
             order by fan_out.notification_id
             limit 1)
             union all
             (select 3, notification_id, event, audience is not null
             from fan_out
-            where finished_at is null and not is_carved and app_id <> all($1)
+            where finished_at is null and not is_carved and app_id <> all($1) and notification_id <> all($2)
             order by chunk_count, notification_id
             limit 1)
             limit 1
             """)
 
-    /// How long until a retry is due that `next` would choose: apps to pass over.
+    /// How long until a retry is due that `next` would choose: apps and fan-outs to pass over.
     static let nextRetry = Statement(
         name: "chunk_next_retry",
         text: """
             select case when count(*) > 0 then
                 greatest(ceil(extract(epoch from min(retry.not_before) - clock_timestamp()) * 1000), 0)::bigint end
             from delivery_retry as retry join fan_out using (notification_id)
-            where fan_out.app_id <> all($1::int[]) and not fan_out.is_superseded and \(isReachable)
+            where fan_out.app_id <> all($1::int[]) and fan_out.notification_id <> all($2::bigint[])
+                and not fan_out.is_superseded and \(isReachable)
             """)
 
     /// What a claim returns of the chunk; `from` names where the row's values of before the claim are.
-    private static func claimed(from before: String) -> String {
+    static func claimed(from before: String) -> String {
         """
         chunk.number, chunk.epoch, chunk.is_retry, cardinality(\(before).devices), coalesce(\(before).claimed_at, now())
         """
@@ -128,67 +132,6 @@ enum ChunkClaimStatements {
             from picked
             where chunk.notification_id = picked.notification_id and chunk.number = picked.number
             returning \(claimed(from: "picked"))
-            """)
-
-    private static let abandoned = """
-        select chunk.notification_id, chunk.number, chunk.devices, chunk.claimed_at, chunk.low, chunk.high, fan_out.app_id,
-            fan_out.type_id, fan_out.activity_number, fan_out.event
-        from fan_out_chunk as chunk join worker on worker.worker_id = chunk.owner
-            join fan_out on fan_out.notification_id = chunk.notification_id
-        where chunk.notification_id = $1 and chunk.state = 1 and worker.lost_at is not null
-        """
-
-    /// Notification, worker.
-    static let takeOver = Statement(
-        name: "chunk_take_over",
-        text: """
-            with picked as (
-                \(abandoned) and fan_out.event <> 0 and not fan_out.is_superseded
-                order by chunk.number
-                limit 1
-                for update of chunk skip locked)
-            update fan_out_chunk as chunk
-            set owner = $2, epoch = chunk.epoch + 1, claimed_at = now()
-            from picked
-            where chunk.notification_id = picked.notification_id and chunk.number = picked.number
-            returning \(claimed(from: "picked"))
-            """)
-
-    /// Closes one abandoned chunk whose pushes may have left and must not leave again: notification, worker.
-    static let recordUnknown = Statement(
-        name: "chunk_record_unknown",
-        text: """
-            with picked as materialized (
-                \(abandoned) and (fan_out.event = 0 or fan_out.is_superseded)
-                order by chunk.number
-                limit 1
-                for update of chunk skip locked),
-            told as (
-                insert into delivery (notification_id, device_id, at_ms, status)
-                select picked.notification_id, held.device_id, milliseconds_after($1, clock_timestamp()),
-                    \(DeliveryReason.unknown.rawValue)
-                from picked, lateral (
-                    select unnest(picked.devices) as device_id
-                    union all
-                    select token.device_id
-                    from start_token as token
-                    where picked.devices is null and picked.event = 0 and token.app_id = picked.app_id
-                        and token.type_id = picked.type_id and token.device_id > picked.low
-                        and token.device_id <= picked.high and token.registered_at <= picked.claimed_at
-                    union all
-                    select token.device_id
-                    from update_token as token
-                    where picked.devices is null and picked.event <> 0 and token.activity_number = picked.activity_number
-                        and token.device_id > picked.low and token.device_id <= picked.high
-                        and token.registered_at <= picked.claimed_at) as held
-                on conflict do nothing)
-            update fan_out_chunk as chunk
-            set state = 2, owner = $2, epoch = chunk.epoch + 1, closed_at = clock_timestamp(),
-                unknown = chunk.unknown + coalesce(
-                    cardinality(chunk.devices), chunk.targeted - chunk.accepted - chunk.failed - chunk.unknown)
-            from picked
-            where chunk.notification_id = picked.notification_id and chunk.number = picked.number
-            returning 1
             """)
 
     private static let isUnrecorded = """

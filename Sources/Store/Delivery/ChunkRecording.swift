@@ -87,7 +87,7 @@ extension Store {
             ChunkRecordStatements.insertRetries,
             [
                 .int64Array(rows.map(\.0)), .int64Array(rows.map(\.1.device)), .int16Array(rows.map(\.1.attempt)),
-                .timestampArray(rows.map { $0.1.notBefore.rawValue * 1_000 }),
+                .timestampArray(rows.map { $0.1.notBefore.storedMicroseconds }),
             ])
     }
 
@@ -102,7 +102,7 @@ extension Store {
                 statement,
                 [
                     .int64Array(rows.map(\.0)), .int64Array(rows.map(\.1.device)), .bytesArray(rows.map(\.1.token)),
-                    .timestampArray(rows.map { row in row.1.since.map { $0.rawValue * 1_000 } }),
+                    .timestampArray(rows.map { row in row.1.since?.storedMicroseconds }),
                 ])
         }
     }

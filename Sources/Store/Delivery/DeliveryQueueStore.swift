@@ -53,7 +53,14 @@ extension Store: DeliveryQueue {
         try await store(records, worker: worker)
     }
 
+    package func giveUp(_ chunk: ChunkID, of worker: WorkerID) async throws(StorageError) {
+        try await handOver(chunk, of: worker)
+    }
+
     package func millisecondsUntilNextRetry(excluding applications: [ApplicationID]) async throws(StorageError) -> Int64? {
-        try await query(ChunkClaimStatements.nextRetry, [.int32Array(applications.map(\.rawValue))]).optionalInt64(column: 0)
+        try await query(
+            ChunkClaimStatements.nextRetry,
+            [.int32Array(applications.map(\.rawValue)), .notifications(setAside.passedOver())]
+        ).optionalInt64(column: 0)
     }
 }

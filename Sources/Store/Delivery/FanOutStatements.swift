@@ -84,13 +84,14 @@ enum FanOutStatements {
             from numbered
             """)
 
-    /// Which of these fan-outs (null: of all) have nothing left to do.
+    /// Which of these fan-outs (null: of all) have nothing left to do: fan-outs, and those to pass over.
     static let finishable = Statement(
         name: "fan_out_finishable",
         text: """
             select notification_id
             from fan_out
-            where ($1::bigint[] is null or notification_id = any($1)) and finished_at is null and is_carved
+            where ($1::bigint[] is null or notification_id = any($1)) and notification_id <> all($2::bigint[])
+                and finished_at is null and is_carved
                 and not exists (
                     select from fan_out_chunk as chunk
                     where chunk.notification_id = fan_out.notification_id and chunk.state in (0, 1))
@@ -134,9 +135,13 @@ extension Store {
     /// not see each other's, but whoever commits last sees both.
     func finish(_ notifications: [NotificationID]?) async throws(StorageError) {
         let ready = try await query(
-            FanOutStatements.finishable, [notifications.map(Parameter.notifications) ?? .null])
+            FanOutStatements.finishable,
+            [notifications.map(Parameter.notifications) ?? .null, .notifications(setAside.passedOver())])
         for row in 0..<ready.rowCount {
-            try await query(FanOutStatements.finish, [.int64(ready.int64(row: row, column: 0))])
+            let notification = NotificationID(rawValue: ready.int64(row: row, column: 0))
+            _ = try await settingAside(notification) { () async throws(StorageError) -> QueryResult? in
+                try await self.query(FanOutStatements.finish, [.notification(notification)])
+            }
         }
     }
 }

@@ -25,7 +25,7 @@ struct Retention {
             try await connection.query(
                 RetentionStatements.bounds,
                 [
-                    moment.map { .timestamp(microsecondsSince1970: $0.rawValue * 1_000) } ?? .null, .int32(Int32(clamping: days)),
+                    moment.map { .timestamp($0.storedMicroseconds) } ?? .null, .int32(Int32(clamping: days)),
                     .int64(ActivityWindow.endSeconds),
                 ]))
         var report = UpkeepReport()

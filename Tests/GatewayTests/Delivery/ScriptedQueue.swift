@@ -31,6 +31,9 @@ final class ScriptedQueue: DeliveryQueue {
         var isReleased = false
         var failingClaims = 0
         var failingRecords = 0
+        /// Recording any of these is refused for good, together with others or alone.
+        var refusedChunks: Set<ChunkID> = []
+        var givenUp: [ChunkID] = []
         var failingLoads = 0
         var isLeaseLost = false
         var isAway = false
@@ -148,22 +151,23 @@ final class ScriptedQueue: DeliveryQueue {
     }
 
     func record(_ records: [ChunkRecord], worker: WorkerID) async throws(StorageError) -> [ChunkID] {
-        let isRefused = state.withLock { state in records.contains { state.refusedChunks.contains($0.chunk) } }
-        if isRefused { throw .refused(sqlState: "22P02") }
-        let fails = state.withLock { state in
+        let failure: StorageError? = state.withLock { state in
             state.recordCalls += 1
+            if records.contains(where: { state.refusedChunks.contains($0.chunk) }) { return .refused(sqlState: "22003") }
             guard state.failingRecords > 0 else {
                 state.recorded += records.filter { !state.lostChunks.contains($0.chunk) }
                 state.recordingWorkers.append(worker)
-                return false
+                return nil
             }
             state.failingRecords -= 1
-            return true
+            return .unavailable
         }
         changes.continuation.yield()
-        if fails { throw .unavailable }
+        if let failure { throw failure }
         return state.withLock { state in records.map(\.chunk).filter { state.lostChunks.contains($0) } }
     }
+
+    func giveUp(_ chunk: ChunkID, of worker: WorkerID) async throws(StorageError) { change { $0.givenUp.append(chunk) } }
 
     func millisecondsUntilNextRetry(excluding applications: [ApplicationID]) async throws(StorageError) -> Int64? { nil }
 }
