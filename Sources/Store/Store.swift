@@ -74,7 +74,7 @@ package enum StoreStatements {
         AbandonedChunkStatements.all + AdministrationStatements.all + ClickStatements.all + CarvingStatements.all
         + ChunkClaimStatements.all + ChunkRecordStatements.all + DeviceStatements.all + FanOutStatements.all
         + MaintenanceStatements.all + PartitionStatements.all + PrincipalStatements.all + ProviderTokenStatements.all
-        + RateLimitStatements.all + ReachabilityStatements.all + ReaderStatements.all + RetentionStatements.all
-        + SegmentStatements.all + StartStatements.all + StartTokenStatements.all + UpdateStatements.all
-        + UpdateTokenStatements.all + WorkerStatements.all
+        + RateLimitStatements.all + ReachabilityStatements.all + ReaderStatements.all + ResendStatements.all
+        + RetentionStatements.all + SegmentStatements.all + StartStatements.all + StartTokenStatements.all
+        + UpdateStatements.all + UpdateTokenStatements.all + WorkerStatements.all
 }

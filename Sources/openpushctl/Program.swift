@@ -36,6 +36,8 @@ import Observability
         case ["key", "list"]: return try await Commands.listKeys(arguments)
         case ["key", "revoke"]: return try await Commands.revokeKey(arguments)
         case ["segment", "create"]: return try await Commands.createSegment(arguments)
+        case let words where words.count == 3 && words.starts(with: ["notification", "resend-unknown"]):
+            return try await Commands.resendUnknown(of: words[2], arguments)
         case ["doctor"]: return try await Doctor.run(arguments)
         default: throw CommandArguments.Mistake(description: "there is no command '\(arguments.words.joined(separator: " "))'")
         }
@@ -51,10 +53,11 @@ import Observability
           key list [--app ID]
           key revoke --key-id ID
           segment create --app ID --name N --filters JSON
+          notification resend-unknown ID
           doctor --app ID [--environment production|sandbox]
 
         OPENPUSH_DATABASE_URL says where the database is; app create and doctor need OPENPUSH_MASTER_KEY as well.
-        Exit status: 0 done, 1 doctor found something, 64 wrong command, 65 wrong data, 66 unreadable file,
+        Exit status: 0 done, 1 doctor found something or nothing can be sent again, 64 wrong command, 65 wrong data, 66 unreadable file,
         69 database away, 70 refused by the database, 78 wrong configuration.
         """
 }
