@@ -203,6 +203,20 @@ create table if not exists update_token (
 create index if not exists update_token_device on update_token (app_id, device_id);
 create index if not exists update_token_age on update_token (started_at);
 
+-- An update or end that was refused because no device could be pushed, for the first device that can be within a minute: only the
+-- latest of each activity, and an end rather than an update.
+create table if not exists pending_state (
+    app_id          int not null,
+    activity_id     text collate "C" not null,
+    event           smallint not null check (event in (1, 2)),  -- update, end
+    name            text not null,
+    content         bytea not null,
+    has_languages   boolean not null,
+    push_timestamp  bigint,  -- its place among the activity's states; null when the activity was not known
+    refused_at      timestamptz not null default clock_timestamp(),
+    primary key (app_id, activity_id)
+);
+
 -- Notifications --------------------------------------------------------------------------------------------------------------------
 
 create table if not exists notification (

@@ -25,4 +25,7 @@ package enum AdmissionLimits {
     package static let requestsPerMinute = 60
     /// How long an idempotency key is kept, in days. Source: OpenPush specification.
     package static let idempotencyDays = 30
+    /// How long a state that was refused because no device could be pushed waits for the first device that can be, in seconds: iOS
+    /// takes some seconds to hand out an update token, a phone without a good connection longer.
+    package static let pendingStateSeconds = 60
 }

@@ -49,6 +49,8 @@ enum StartStatements {
             order by token.device_id
             """)
 
+    // A state that was refused before is older than what the start shows. One that joins a running activity leaves an update to the
+    // devices that were started before; an end it does away with, for the activity goes on.
     /// Key, activity, notification and fan-out in one: app, key, digest, activity id, type, name, content, seconds to live,
     /// whether languages differ, conditions, devices, devices of a chunk. No row when the key is taken.
     static let accept = Statement(
@@ -69,7 +71,11 @@ enum StartStatements {
                 on conflict (app_id, activity_id) where ended_at is null do update
                     set type_id = excluded.type_id,
                         last_timestamp = greatest(known.last_timestamp + 1, excluded.last_timestamp)
-                returning activity_number, last_timestamp),
+                returning activity_number, last_timestamp, xmax = 0 as is_new),
+            overtaken as (
+                delete from pending_state
+                using begun
+                where app_id = $1 and activity_id = $4 and (begun.is_new or event = \(ActivityEvent.end.rawValue))),
             stored as (
                 insert into notification
                     (notification_id, app_id, activity_number, event, type_id, name, content, push_timestamp, expires_at)

@@ -13,18 +13,27 @@ extension Store {
                     UpdateStatements.find,
                     [.application(application.id), .text(update.activityID), .int64(event.windowSeconds)]),
             ])[1]
-            guard found.rowCount == 1 else { return .unknownActivity }
-            guard !found.bool(row: 0, column: 1) else { return .ended }
-            guard found.bool(row: 0, column: 2) else { return .nobody }
+            guard found.rowCount == 1 else {
+                try await self.keep(update, activity: nil, application: application.id, on: connection)
+                return .unknownActivity
+            }
             let activity = found.int64(row: 0, column: 0)
+            guard !found.bool(row: 0, column: 1) else { return .ended }
+            guard found.bool(row: 0, column: 2) else {
+                try await self.keep(update, activity: activity, application: application.id, on: connection)
+                return .nobody
+            }
             superseded = try await self.supersede(before: event, of: activity, on: connection)
-            let stored = try await connection.query(
-                UpdateStatements.accept,
-                [
-                    .application(application.id), .int64(activity), .int16(event.rawValue), .text(update.name),
-                    .bytes(update.content.stored), .int64(PushLifetime.seconds(of: event)),
-                    .bool(update.content.alerts.count > 1),
-                ])
+            let stored = try await connection.run([
+                StatementCall(
+                    UpdateStatements.accept,
+                    [
+                        .application(application.id), .int64(activity), .int16(event.rawValue), .text(update.name),
+                        .bytes(update.content.stored), .int64(PushLifetime.seconds(of: event)),
+                        .bool(update.content.alerts.count > 1), .null,
+                    ]),
+                StatementCall(PendingStateStatements.drop, [.application(application.id), .text(update.activityID)]),
+            ])[0]
             return .accepted(
                 AcceptedNotification(
                     id: NotificationID(rawValue: stored.int64(row: 0, column: 0)), publicID: stored.uuid(column: 1)))
@@ -36,7 +45,7 @@ extension Store {
     /// Stops the older fan-outs of the activity where they are: an update those of updates, an end all of them.
     ///
     /// Their rows are locked first, as by everyone who claims: no chunk or retry of them can come into being afterwards.
-    private func supersede(
+    func supersede(
         before event: ActivityEvent, of activity: Int64, on connection: DatabaseConnection
     ) async throws -> [NotificationID] {
         let events = event == .end ? [ActivityEvent.start, .update] : [.update]
@@ -100,13 +109,15 @@ enum UpdateStatements {
         name: "update_supersede",
         text: "update fan_out set is_superseded = true, is_carved = true where notification_id = any($1::bigint[])")
 
-    /// App, activity number, event, name, content, seconds to live, whether languages differ.
+    /// App, activity number, event, name, content, seconds to live, whether languages differ, timestamp or null for the next one.
     static let accept = Statement(
         name: "update_accept",
         text: """
             with moved as (
                 update activity
-                set last_timestamp = greatest(last_timestamp + 1, unix_seconds(clock_timestamp())),
+                set last_timestamp = greatest(
+                        last_timestamp + case when $8::bigint is null then 1 else 0 end,
+                        coalesce($8, unix_seconds(clock_timestamp()))),
                     latest_notification = new_time_ordered_id(),
                     ended_at = case when $3::smallint = \(ActivityEvent.end.rawValue) then clock_timestamp() end
                 where activity_number = $2
@@ -114,7 +125,7 @@ enum UpdateStatements {
             stored as (
                 insert into notification
                     (notification_id, app_id, activity_number, event, type_id, name, content, push_timestamp, expires_at)
-                select latest_notification, $1, activity_number, $3, type_id, $4, $5, last_timestamp,
+                select latest_notification, $1, activity_number, $3, type_id, $4, $5, coalesce($8, last_timestamp),
                     unix_seconds(clock_timestamp()) + $6
                 from moved
                 returning notification_id, public_id),

@@ -9,12 +9,16 @@ enum UpdateTokenStatements {
         activity.ended_at <= now() - \(ActivityWindow.endSeconds) * interval '1 second'
         """
 
-    /// The device of a push token, the newest activity of a name, and the device's token of it: app, push token, activity id.
+    /// The device of a push token, the newest activity of a name, the device's token of it, and whether a state waits for a device:
+    /// app, push token, activity id.
     static let find = Statement(
         name: "update_token_find",
         text: """
             select device.device_id, device.environment, activity.activity_number, type.name, activity.latest_notification,
-                token.token, token.started_at, token.ended_at is not null, \(isOver)
+                token.token, token.started_at, token.ended_at is not null, \(isOver),
+                exists (
+                    select from pending_state as kept
+                    where kept.app_id = $1 and kept.activity_id = $3 and \(PendingStateStatements.isFresh("kept")))
             from device
                 left join lateral (
                     select * from activity

@@ -18,16 +18,32 @@ extension Store {
         if let type = registration.activityType {
             try await query(StartTokenStatements.addType, [.application(application), .text(type)])
         }
-        return try await transaction { connection in
-            try await self.write(registration, application: application, on: connection)
+        if !known.hasPendingState, let result = try await write(registration, application: application, isAlone: false) {
+            return result
         }
+        guard let result = try await write(registration, application: application, isAlone: true) else {
+            preconditionFailure("who is alone with an activity need not come again")
+        }
+        return result
+    }
+
+    /// Nil when a state waits for a device, which only who is alone with the activity may take.
+    private func write(
+        _ registration: UpdateTokenRegistration, application: ApplicationID, isAlone: Bool
+    ) async throws(StorageError) -> UpdateTokenResult? {
+        let (result, superseded): (UpdateTokenResult?, [NotificationID]) = try await transaction { connection in
+            try await self.write(registration, application: application, isAlone: isAlone, on: connection)
+        }
+        if !superseded.isEmpty { try await finish(superseded) }
+        return result
     }
 
     private func write(
-        _ registration: UpdateTokenRegistration, application: ApplicationID, on connection: DatabaseConnection
-    ) async throws -> UpdateTokenResult {
+        _ registration: UpdateTokenRegistration, application: ApplicationID, isAlone: Bool, on connection: DatabaseConnection
+    ) async throws -> (UpdateTokenResult?, [NotificationID]) {
+        let lock = isAlone ? UpdateStatements.lock : UpdateTokenStatements.lock
         let found = try await connection.run([
-            StatementCall(UpdateTokenStatements.lock, [.application(application), .text(registration.activityID)]),
+            StatementCall(lock, [.application(application), .text(registration.activityID)]),
             StatementCall(StartTokenStatements.lockToken, [.application(application), .bytes(registration.token)]),
             StatementCall(UpdateTokenStatements.lockDevice, [.application(application), .bytes(registration.pushToken)]),
             StatementCall(
@@ -35,8 +51,9 @@ extension Store {
                 [.application(application), .text(registration.activityID), Parameter(registration.activityType)]),
             StatementCall(UpdateTokenStatements.find, registration.key(application)),
         ])[4]
-        guard found.rowCount == 1 else { return .unknownDevice }
+        guard found.rowCount == 1 else { return (.unknownDevice, []) }
         let known = KnownActivity(found)
+        guard isAlone || !known.hasPendingState else { return (nil, []) }
         guard let activity = known.number else { throw StorageError.unavailable }
         let row: [Parameter] = [
             .application(application), .int64(activity), .int64(known.device), .bytes(registration.token),
@@ -56,13 +73,19 @@ extension Store {
         }
         let stored = try await connection.run(calls)[1]
         let startedAt = stored.rowCount == 1 ? stored.int64(row: 0, column: 0) : known.held?.startedAt ?? 0
+        if known.hasPendingState {
+            let superseded = try await acceptPendingState(
+                of: activity, named: registration.activityID, startedAt: startedAt, application: application, on: connection)
+            // Its fan-out begins with the next claim, and finds this token.
+            if let superseded { return (.stored(ActivityWindow(startedAt: startedAt), catchUp: true), superseded) }
+        }
         var catchUp = false
         if let latest = known.latest {
             let joined = try await connection.query(
                 UpdateTokenStatements.joinLate, [.int64(latest), .int64(known.device), .int64(startedAt)])
             catchUp = joined.rowCount == 1
         }
-        return .stored(ActivityWindow(startedAt: startedAt), catchUp: catchUp)
+        return (.stored(ActivityWindow(startedAt: startedAt), catchUp: catchUp), [])
     }
 
     /// For a token that is known already: what reached, or will reach, the device is not sent again.
@@ -95,6 +118,8 @@ private struct KnownActivity {
     let held: Held?
     /// Whether the name now belongs to a new life of the activity.
     let isOver: Bool
+    /// Whether a state that was refused waits for a device.
+    let hasPendingState: Bool
 
     init(_ row: QueryResult) {
         device = row.int64(row: 0, column: 0)
@@ -109,6 +134,7 @@ private struct KnownActivity {
                 token: row.bytes(row: 0, column: 5), startedAt: row.int64(row: 0, column: 6),
                 isEnded: row.bool(row: 0, column: 7))
         isOver = !row.isNull(row: 0, column: 8) && row.bool(row: 0, column: 8)
+        hasPendingState = row.bool(row: 0, column: 9)
     }
 
     /// Whether storing the registration would change nothing.

@@ -34,6 +34,8 @@ struct Retention {
         report.removed.keys = try await removeAll(RetentionStatements.removeKeys, [.timestamp(bounds.moment)])
         report.removed.retries = try await removeAll(RetentionStatements.removeRetries, [.int64(bounds.firstKeptNumber)])
         try await removeNotifications(&report, bounds)
+        // Nobody was promised anything of these, so that they are not counted.
+        _ = try await removeAll(RetentionStatements.removePendingStates, [.timestamp(bounds.moment)])
         report.removed.updateTokens = try await removeAll(
             RetentionStatements.removeUpdateTokens,
             [.timestamp(bounds.moment), .int64(ActivityWindow.endSeconds + Self.deadTokenSeconds)])

@@ -3,7 +3,7 @@ import PostgreSQL
 
 enum RetentionStatements {
     static let all = [
-        bounds, removeKeys, removeRetries, removeNotifications, removeUpdateTokens, lockActivities, removeActivities,
+        bounds, removeKeys, removeRetries, removeNotifications, removePendingStates, removeUpdateTokens, lockActivities, removeActivities,
         markWorkersLost, removeWorkers,
     ]
 
@@ -79,6 +79,21 @@ enum RetentionStatements {
             removed as (
                 delete from notification using old where notification.notification_id = old.notification_id returning 1)
             select (select count(*) from removed), case when count(*) = $4 then max(notification_id) else 0 end from seen
+            """)
+
+    /// States that no device came for: most rows, moment.
+    static let removePendingStates = Statement(
+        name: "retention_remove_pending_states",
+        text: """
+            with old as (
+                select app_id, activity_id from pending_state
+                where refused_at < $2::timestamptz - \(AdmissionLimits.pendingStateSeconds) * interval '1 second'
+                order by app_id, activity_id
+                limit $1
+                for update skip locked)
+            delete from pending_state as kept
+            using old
+            where kept.app_id = old.app_id and kept.activity_id = old.activity_id
             """)
 
     /// Most rows, moment, seconds since the start.

@@ -36,7 +36,9 @@ import Testing
                 #expect(chunk.isRetry && chunk.id.notification == start.id && chunk.devices.count <= 1_000)
                 devices += chunk.devices
                 chunks += 1
-                let record = StoreFixture.record(chunk, .start) { $0 % 4 == 0 ? .unregistered : $0 % 10 == 2 ? .unknown : .accepted }
+                let record = StoreFixture.record(chunk, .start) { device in
+                    device % 4 == 0 ? .unregistered : device % 10 == 2 ? .unknown : .accepted
+                }
                 #expect(try await fixture.store.record([record], worker: worker) == [])
             }
             #expect(chunks == 3)
