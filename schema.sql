@@ -284,6 +284,7 @@ create table if not exists fan_out (
 alter table fan_out add column if not exists clicks bigint;
 alter table fan_out add column if not exists clicked_devices bigint;
 create index if not exists fan_out_open on fan_out (notification_id) where finished_at is null;
+create index if not exists fan_out_open_start on fan_out (app_id) where finished_at is null and event = 0;
 create index if not exists fan_out_open_activity on fan_out (activity_number) where finished_at is null;
 
 -- Some devices of a fan-out: ready (0), claimed by a worker (1), closed (2). Closed chunks are the counters.

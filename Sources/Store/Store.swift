@@ -73,8 +73,8 @@ package enum StoreStatements {
     package static let all =
         AbandonedChunkStatements.all + AdministrationStatements.all + ClickStatements.all + CarvingStatements.all
         + ChunkClaimStatements.all + ChunkRecordStatements.all + DeviceStatements.all + FanOutStatements.all
-        + MaintenanceStatements.all + PartitionStatements.all + PendingStateStatements.all + PrincipalStatements.all + ProviderTokenStatements.all
-        + RateLimitStatements.all + ReachabilityStatements.all + ReaderStatements.all + ResendStatements.all
-        + RetentionStatements.all + SegmentStatements.all + StartStatements.all + StartTokenStatements.all
-        + UpdateStatements.all + UpdateTokenStatements.all + WorkerStatements.all
+        + MaintenanceStatements.all + PartitionStatements.all + PendingStateStatements.all + PrincipalStatements.all
+        + ProviderTokenStatements.all + RateLimitStatements.all + ReachabilityStatements.all + ReaderStatements.all
+        + ResendStatements.all + RetentionStatements.all + SegmentStatements.all + StartStatements.all
+        + StartTokenStatements.all + UpdateStatements.all + UpdateTokenStatements.all + WorkerStatements.all
 }

@@ -16,6 +16,8 @@ enum Refusal: Error, Equatable, Sendable {
     /// Something of that name exists; the text says what.
     case conflict(String)
     case rateLimited(retryAfterSeconds: Int)
+    /// Too much that was accepted waits to be sent.
+    case overloaded(retryAfterSeconds: Int)
     case storage(StorageError)
 
     var status: Int {
@@ -28,7 +30,7 @@ enum Refusal: Error, Equatable, Sendable {
         case .conflict: 409
         case .rateLimited: 429
         case .storage(.refused): 500
-        case .storage(.unavailable): 503
+        case .overloaded, .storage(.unavailable): 503
         }
     }
 
@@ -44,6 +46,7 @@ enum Refusal: Error, Equatable, Sendable {
         case .methodNotAllowed(let methods): ["This route takes \(methods.joined(separator: ", "))."]
         case .notFound(let text), .conflict(let text): [text]
         case .rateLimited: ["API rate limit exceeded."]
+        case .overloaded: ["Too many starts of this app have not finished yet. Try again later."]
         case .storage(.unavailable): ["The service is temporarily unavailable. Try again."]
         case .storage(.refused): ["The server failed to do this."]
         }
@@ -60,7 +63,7 @@ enum Refusal: Error, Equatable, Sendable {
         switch self {
         case .unauthorized: [("www-authenticate", "Key")]
         case .methodNotAllowed(let methods): [("allow", methods.joined(separator: ", "))]
-        case .rateLimited(let seconds): [("retry-after", "\(seconds)")]
+        case .rateLimited(let seconds), .overloaded(let seconds): [("retry-after", "\(seconds)")]
         case .storage(.unavailable): [("retry-after", "1")]
         default: []
         }

@@ -31,6 +31,7 @@ struct ActivityRoutes: Sendable {
             var response = Self.created(identifier)
             response.headers.append("idempotent-replayed", "true")
             return response
+        case .decided(.overloaded): throw .overloaded(retryAfterSeconds: AdmissionLimits.overloadRetrySeconds)
         case .decided(.nobody):
             let problem = FieldProblem.nobodyHoldsStartToken(activityType: command.activityType)
             throw .fields([FieldError(field: "activity_type", problem: problem)])

@@ -25,6 +25,11 @@ package enum AdmissionLimits {
     package static let requestsPerMinute = 60
     /// How long an idempotency key is kept, in days. Source: OpenPush specification.
     package static let idempotencyDays = 30
+    /// Starts of one app that may be unfinished at once; beyond it starts are refused until some have finished. At the full rate of
+    /// requests an APNs that takes nothing is noticed by the caller after 17 minutes, instead of 8 hours of starts piling up.
+    package static let unfinishedStartCount = 1_000
+    /// What a caller whose starts pile up is told to wait, in seconds.
+    package static let overloadRetrySeconds = 30
     /// How long a state that was refused because no device could be pushed waits for the first device that can be, in seconds: iOS
     /// takes some seconds to hand out an update token, a phone without a good connection longer.
     package static let pendingStateSeconds = 60

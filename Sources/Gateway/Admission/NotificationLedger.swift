@@ -17,6 +17,8 @@ package enum StartAcceptance: Sendable {
     case accepted(AcceptedNotification)
     /// The idempotency key was used before: the notification of its first use.
     case replayed(publicID: UUID, sameBody: Bool)
+    /// The app has `AdmissionLimits.unfinishedStartCount` starts that have not finished; nothing is stored and the key is not used up.
+    case overloaded
     /// Nobody targeted holds a start token for the type; nothing is stored and the key is not used up.
     case nobody
     /// These segments do not exist; nothing is stored.

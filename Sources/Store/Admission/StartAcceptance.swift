@@ -9,6 +9,7 @@ extension Store {
         try await transaction { connection in
             let found = try await self.find(start, application: application.id, on: connection)
             if let earlier = found.earlier { return earlier }
+            if found.isOverloaded { return .overloaded }
             switch try await self.resolve(start.audience, type: found.type, application: application.id, on: connection) {
             case .unknownSegments(let names): return .unknownSegments(names)
             case .devices(let devices):
@@ -30,6 +31,7 @@ extension Store {
     private struct Findings {
         let type: Int32?
         let momentMicroseconds: Int64
+        let isOverloaded: Bool
         let earlier: StartAcceptance?
     }
 
@@ -38,7 +40,12 @@ extension Store {
     ) async throws -> Findings {
         var calls = [
             StatementCall(StartStatements.limitTime, [.text("\(Self.reachTimeoutMilliseconds)")]),
-            StatementCall(StartStatements.type, [.application(application), .text(start.activityType)]),
+            StatementCall(
+                StartStatements.type,
+                [
+                    .application(application), .text(start.activityType),
+                    .int32(Int32(AdmissionLimits.unfinishedStartCount)),
+                ]),
         ]
         if let key = start.idempotency {
             calls.append(StatementCall(StartStatements.replay, [.application(application), .uuid(key.key)]))
@@ -47,7 +54,7 @@ extension Store {
         let earlier = start.idempotency.flatMap { Self.replay(results[2], of: $0) }
         return Findings(
             type: results[1].optionalInt32(column: 0), momentMicroseconds: results[1].timestampMicroseconds(row: 0, column: 1),
-            earlier: earlier)
+            isOverloaded: results[1].bool(row: 0, column: 2), earlier: earlier)
     }
 
     static func replay(_ result: QueryResult, of key: IdempotencyKey) -> StartAcceptance? {

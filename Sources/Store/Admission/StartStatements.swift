@@ -19,11 +19,17 @@ enum StartStatements {
             where idempotency.app_id = $1 and idempotency.key = $2 and idempotency.created_at > now() - \(keyLifetime)
             """)
 
-    /// The number of a type, and the moment: app, name. One row, whether the type is known or not.
+    /// The number of a type, the moment, and whether too many starts of the app are unfinished: app, name, how many may be. One row,
+    /// whether the type is known or not.
     static let type = Statement(
         name: "start_type",
         text: """
-            select (select type_id from activity_type where app_id = $1 and name = $2), now()
+            select (select type_id from activity_type where app_id = $1 and name = $2), now(),
+                (select count(*) >= $3::int
+                from (
+                    select from fan_out
+                    where app_id = $1 and event = 0 and finished_at is null
+                    limit $3::int) as unfinished)
             """)
 
     /// App, type, labels, identifiers.

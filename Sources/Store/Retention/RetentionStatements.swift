@@ -3,8 +3,8 @@ import PostgreSQL
 
 enum RetentionStatements {
     static let all = [
-        bounds, removeKeys, removeRetries, removeNotifications, removePendingStates, removeUpdateTokens, lockActivities, removeActivities,
-        markWorkersLost, removeWorkers,
+        bounds, removeKeys, removeRetries, removeNotifications, removePendingStates, removeUpdateTokens, lockActivities,
+        removeActivities, markWorkersLost, removeWorkers,
     ]
 
     /// What is past its time: the moment or null for the server's clock, days to keep, seconds an activity can be ended.

@@ -243,6 +243,15 @@ import Testing
         #expect(api.ports.with { $0.starts.isEmpty })
     }
 
+    @Test("answers 503 with the time to wait when too many starts are unfinished")
+    func overloaded() async {
+        api.ports.with { $0.start = .overloaded }
+        let response = await send(.start)
+        #expect(response.status == 503)
+        #expect(response.headers["retry-after"] == "\(AdmissionLimits.overloadRetrySeconds)")
+        #expect(response.text == #"{"errors":["Too many starts of this app have not finished yet. Try again later."]}"#)
+    }
+
     @Test("answers 429 with the time to wait")
     func rateLimited() async {
         api.ports.with { $0.rate = .refused(retryAfterSeconds: 17) }
