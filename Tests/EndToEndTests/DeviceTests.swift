@@ -124,6 +124,13 @@ import Testing
             #expect(gateway.pushes() == [Deployment.token("update", 2): 1])
             #expect((200...204).contains(try await live(gateway, "ends", 2, #""activity_id":"match-1""#).status))
             #expect(try await gateway.push("update", "match-1").status == 404)
+            // The token belongs to what is over; another one does not, and gets the state that reached nobody just now.
+            let old = #""activity_id":"match-1","token":"\#(Deployment.token("update", 1))""#
+            #expect(try await live(gateway, "update-tokens", 1, old).status == 409)
+            let new = #""activity_id":"match-1","token":"\#(Deployment.token("another", 1))""#
+            #expect(try await live(gateway, "update-tokens", 1, new).status == 200)
+            #expect(await gateway.simulator.waitForRequests(2).count == 2)
+            #expect(gateway.pushes()[Deployment.token("another", 1)] == 1)
         }
     }
 

@@ -52,6 +52,7 @@ struct DeviceRoutes: Sendable {
         }
         switch result {
         case .unknownDevice: throw .unknownDevice
+        case .ended: throw .conflict("The device has reported the end of this activity.")
         case .stored(let window, _): return .json(status: 200) { window.write(to: &$0) }
         }
     }

@@ -63,8 +63,8 @@ private struct NotificationQuery {
     let limit: Int
 
     init(_ request: HTTPRequest) throws(Refusal) {
-        guard request.queryItems != nil else { throw .invalidQuery }
-        var errors: [FieldError] = []
+        guard let items = request.queryItems else { throw .invalidQuery }
+        var errors = Self.unknownParameters(items.map(\.name))
         var activityID: String?
         if let text = request.queryValue("activity_id") {
             do throws(FieldProblem) { activityID = try FieldRule.activityID(text) } catch {
@@ -84,6 +84,14 @@ private struct NotificationQuery {
         self.activityID = activityID
         self.before = beforeID
         self.limit = limit
+    }
+
+    /// One error a name; the target's own bound keeps them few.
+    private static func unknownParameters(_ names: [String]) -> [FieldError] {
+        let known = ["activity_id", "before", "limit"]
+        var reported: Set<String> = []
+        return names.filter { !known.contains($0) && reported.insert($0).inserted }
+            .map { FieldError(field: FieldError.shortened($0), problem: .unknownKey) }
     }
 }
 

@@ -37,8 +37,10 @@ extension FieldChecks {
 
     private mutating func segments() -> Audience? {
         let included = segmentNames("included_segments")
-        let excluded = segmentNames("excluded_segments")
-        if present("excluded_segments") != nil, present("included_segments") == nil {
+        // A list without entries excludes nobody, as no list does.
+        let excludesNobody = present("excluded_segments").map { $0.kind == .array && $0.isEmpty } ?? true
+        let excluded = excludesNobody ? nil : segmentNames("excluded_segments")
+        if !excludesNobody, present("included_segments") == nil {
             report("excluded_segments", .requires("included_segments"))
         }
         return included.map { .segments(included: $0, excluded: excluded ?? []) }

@@ -85,6 +85,8 @@ package struct UpdateTokenRegistration: Sendable {
 package enum UpdateTokenResult: Sendable {
     /// Stored. `catchUp` says that the state had moved on and a push of the latest one was queued.
     case stored(ActivityWindow, catchUp: Bool)
+    /// The device reported the end of the activity this token belongs to: it is not pushed again. Nothing is stored.
+    case ended
     /// No device has that push token.
     case unknownDevice
 }

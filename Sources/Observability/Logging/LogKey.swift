@@ -9,13 +9,8 @@ package struct LogKey: Hashable, Sendable {
     // What it is about.
     package static let appID = LogKey("app_id")
     package static let notificationID = LogKey("notification_id")
-    package static let activityID = LogKey("activity_id")
-    package static let activityType = LogKey("activity_type")
-    package static let deviceID = LogKey("device_id")
-    package static let segmentID = LogKey("segment_id")
     package static let chunkID = LogKey("chunk_id")
     package static let workerID = LogKey("worker_id")
-    package static let apnsID = LogKey("apns_id")
     package static let teamID = LogKey("team_id")
     package static let keyID = LogKey("key_id")
     package static let topic = LogKey("topic")
@@ -23,30 +18,17 @@ package struct LogKey: Hashable, Sendable {
 
     // Where it happened.
     package static let address = LogKey("address")
-    package static let peer = LogKey("peer")
     package static let host = LogKey("host")
     package static let port = LogKey("port")
-    package static let eventLoop = LogKey("event_loop")
-    package static let connectionID = LogKey("connection_id")
-    package static let streamID = LogKey("stream_id")
     package static let method = LogKey("method")
     package static let route = LogKey("route")
-    package static let channel = LogKey("channel")
-    package static let statement = LogKey("statement")
-    package static let file = LogKey("file")
-    package static let variable = LogKey("variable")
 
     // What came of it.
     package static let reason = LogKey("reason")
-    package static let error = LogKey("error")
     package static let errorCode = LogKey("error_code")
     package static let sqlState = LogKey("sql_state")
     package static let status = LogKey("status")
-    package static let state = LogKey("state")
-    package static let outcome = LogKey("outcome")
     package static let signal = LogKey("signal")
-    package static let version = LogKey("version")
-    package static let negotiatedProtocol = LogKey("protocol")
 
     // How much.
     package static let count = LogKey("count")
@@ -61,9 +43,5 @@ package struct LogKey: Hashable, Sendable {
     package static let updateTokenCount = LogKey("update_token_count")
     package static let retryCount = LogKey("retry_count")
     package static let workerCount = LogKey("worker_count")
-    package static let byteCount = LogKey("byte_count")
-    package static let limit = LogKey("limit")
-    package static let attempt = LogKey("attempt")
-    package static let delayMilliseconds = LogKey("delay_ms")
     package static let durationMilliseconds = LogKey("duration_ms")
 }

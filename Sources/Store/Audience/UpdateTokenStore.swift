@@ -11,6 +11,7 @@ extension Store {
         let found = try await query(UpdateTokenStatements.find, registration.key(application))
         guard found.rowCount == 1 else { return .unknownDevice }
         let known = KnownActivity(found)
+        if known.isEnded(for: registration) { return .ended }
         if let held = known.held, known.isCovered(by: registration) {
             let catchUp = try await catchUp(known, registration, application: application)
             return .stored(ActivityWindow(startedAt: held.startedAt), catchUp: catchUp)
@@ -53,6 +54,7 @@ extension Store {
         ])[4]
         guard found.rowCount == 1 else { return (.unknownDevice, []) }
         let known = KnownActivity(found)
+        if known.isEnded(for: registration) { return (.ended, []) }
         guard isAlone || !known.hasPendingState else { return (nil, []) }
         guard let activity = known.number else { throw StorageError.unavailable }
         let row: [Parameter] = [
@@ -135,6 +137,12 @@ private struct KnownActivity {
                 isEnded: row.bool(row: 0, column: 7))
         isOver = !row.isNull(row: 0, column: 8) && row.bool(row: 0, column: 8)
         hasPendingState = row.bool(row: 0, column: 9)
+    }
+
+    /// Whether the device has ended the very activity the token belongs to.
+    func isEnded(for registration: UpdateTokenRegistration) -> Bool {
+        guard let held, !isOver else { return false }
+        return held.isEnded && held.token == registration.token
     }
 
     /// Whether storing the registration would change nothing.

@@ -114,43 +114,35 @@ enum ChunkRecordStatements {
                 set attempt = excluded.attempt, is_targeted = true, not_before = excluded.not_before
             """)
 
-    // APNs counts milliseconds: a token registered in the very millisecond may be the one it means.
-    private static let isDead = """
-        token.token = dead.token and (dead.since is null or date_trunc('milliseconds', token.registered_at) <= dead.since)
-        """
-    private static let dead = """
-        unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::timestamptz[]) as dead (notification_id, device_id, token, since)
-        """
+    // APNs counts milliseconds: a token registered in the very millisecond may be the one it means. Each token is looked up by itself,
+    // in the order of the rows: no statistics make the planner read the whole table for some of them.
+    private static func removeTokens(name: String, table: String, column: String) -> Statement {
+        Statement(
+            name: name,
+            text: """
+                with dead as materialized (
+                    select fan_out.app_id, fan_out.\(column), told.device_id, told.token, told.since
+                    from unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::timestamptz[])
+                            as told (notification_id, device_id, token, since)
+                        join fan_out on fan_out.notification_id = told.notification_id
+                    order by fan_out.\(column), told.device_id)
+                delete from \(table)
+                where ctid = any(array(
+                    select doomed.ctid
+                    from dead cross join lateral (
+                        select token.ctid
+                        from \(table) as token
+                        where token.app_id = dead.app_id and token.\(column) = dead.\(column)
+                            and token.device_id = dead.device_id and token.token = dead.token
+                            and (dead.since is null or date_trunc('milliseconds', token.registered_at) <= dead.since)
+                        limit 1
+                        for update) as doomed))
+                """)
+    }
 
-    static let removeStartTokens = Statement(
-        name: "record_remove_start_tokens",
-        text: """
-            with doomed as (
-                select token.app_id, token.type_id, token.device_id
-                from \(dead) join fan_out on fan_out.notification_id = dead.notification_id
-                    join start_token as token on token.app_id = fan_out.app_id and token.type_id = fan_out.type_id
-                        and token.device_id = dead.device_id
-                where \(isDead)
-                order by token.type_id, token.device_id
-                for update of token)
-            delete from start_token as token
-            using doomed
-            where token.app_id = doomed.app_id and token.type_id = doomed.type_id and token.device_id = doomed.device_id
-            """)
-
-    static let removeUpdateTokens = Statement(
-        name: "record_remove_update_tokens",
-        text: """
-            with doomed as (
-                select token.activity_number, token.device_id
-                from \(dead) join fan_out on fan_out.notification_id = dead.notification_id
-                    join update_token as token on token.activity_number = fan_out.activity_number
-                        and token.device_id = dead.device_id
-                where \(isDead)
-                order by token.activity_number, token.device_id
-                for update of token)
-            delete from update_token as token
-            using doomed
-            where token.activity_number = doomed.activity_number and token.device_id = doomed.device_id
-            """)
+    /// Notifications, devices, tokens, since when or null.
+    static let removeStartTokens = removeTokens(
+        name: "record_remove_start_tokens", table: "start_token", column: "type_id")
+    static let removeUpdateTokens = removeTokens(
+        name: "record_remove_update_tokens", table: "update_token", column: "activity_number")
 }

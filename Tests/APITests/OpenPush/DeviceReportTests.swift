@@ -35,6 +35,14 @@ import Testing
         #expect(response.field == (status == 400 ? "started_at" : nil))
     }
 
+    @Test("are refused for an activity that the device has ended")
+    func endedOnDevice() async {
+        api.ports.with { $0.isEndedOnDevice = true }
+        let response = await post("update-tokens", Self.updateTokenBody)
+        #expect(response.status == 409)
+        #expect(response.text == #"{"detail":"The device has reported the end of this activity."}"#)
+    }
+
     @Test("keep and remove a start token")
     func startToken() async {
         #expect(await post("start-tokens", Self.startTokenBody).status == 200)

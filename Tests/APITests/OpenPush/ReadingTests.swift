@@ -67,7 +67,7 @@ import Testing
             ("limit=0", "limit"), ("limit=301", "limit"), ("limit=x", "limit"), ("limit=", "limit"),
             ("limit=99999999999999999999", "limit"),
             ("before=x", "before"), ("activity_id=", "activity_id"), ("activity_id=a%2Fb", "activity_id"),
-            ("activity_id=%FF", "query"),
+            ("activity_id=%FF", "query"), ("offset=10", "offset"), ("limit=10&LIMIT=20", "LIMIT"), ("=1", ""),
         ])
     func malformed(query: String, field: String) async {
         let response = await read("notifications?\(query)")

@@ -25,6 +25,7 @@ final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, 
 
         var registration = FakePorts.registered(isNew: true)
         var isKnown = true
+        var isEndedOnDevice = false
         var registrations: [DeviceRegistration] = []
         var updateTokens: [UpdateTokenRegistration] = []
         var startTokens: [String] = []
@@ -133,6 +134,7 @@ final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, 
         try check()
         return state.withLock {
             $0.updateTokens.append(registration)
+            if $0.isEndedOnDevice { return .ended }
             return $0.isKnown
                 ? .stored(ActivityWindow(startedAt: registration.startedAt ?? TestAPI.now), catchUp: false) : .unknownDevice
         }

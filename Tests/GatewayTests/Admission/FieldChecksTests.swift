@@ -183,6 +183,10 @@ import Testing
         #expect(
             references == [AliasReference(label: "external_id", identifier: "u"), AliasReference(label: "crm", identifier: "u")])
 
+        for form in [#""included_segments":["A"]"#, #""include_aliases":{"external_id":["u"]}"#] {
+            var checks = try checks("{\(form),\"excluded_segments\":[]}")
+            #expect(checks.audience() != nil && checks.errors.isEmpty, "\(form)")
+        }
         var segments = try checks(#"{"included_segments":["A","B","A"],"excluded_segments":["C"]}"#)
         guard case .segments(let included, let excluded) = segments.audience() else { throw Missing() }
         #expect(included == ["A", "B"])

@@ -73,8 +73,15 @@ import Testing
             #expect(try await end(1))
             let version = try await fixture.text("select xmin::text from update_token")
             #expect(try await end(1))
-            // The same token again does not bring it back; a new one is a new activity on that device.
-            try await fixture.hold("match-1", device: 1)
+            // The same token again is refused, also with another start; a new one is a new activity on that device.
+            for startedAt in [nil, 1_900_000_000] as [Int64?] {
+                let again = try await fixture.store.setUpdateToken(
+                    UpdateTokenRegistration(
+                        pushToken: StoreFixture.pushToken(1), activityID: "match-1",
+                        token: StoreFixture.updateToken(1) + Array("-match-1".utf8), activityType: nil, startedAt: startedAt),
+                    application: fixture.application.id)
+                guard case .ended = again else { throw FixtureError.unexpected("\(again)") }
+            }
             #expect(try await fixture.text("select xmin::text from update_token") == version)
             #expect(try await fixture.number("select count(*) from update_token where ended_at is null") == 0)
             try await fixture.hold("match-1", device: 1, token: [5])
