@@ -26,6 +26,8 @@ package struct DeliveryReason: RawRepresentable, Hashable, Sendable {
     package static let superseded = DeliveryReason(1)
     /// The time to live passed before APNs took it; counted as `failed`.
     package static let expired = DeliveryReason(2)
+    /// It was tried too often: every daemon that had it died; counted as `failed`.
+    package static let attemptsExhausted = DeliveryReason(3)
     /// No connection to APNs could be made within the time to live.
     package static let connectionFailed = DeliveryReason(4)
     /// The app's credentials are refused by APNs and its pushes are held back.
@@ -73,7 +75,7 @@ package struct DeliveryReason: RawRepresentable, Hashable, Sendable {
 
     /// Every reason with its name; Apple's spelling where it is Apple's reason.
     package static let names: [(reason: DeliveryReason, name: String)] = [
-        (.unknown, "Unknown"), (.superseded, "Superseded"), (.expired, "Expired"),
+        (.unknown, "Unknown"), (.superseded, "Superseded"), (.expired, "Expired"), (.attemptsExhausted, "AttemptsExhausted"),
         (.connectionFailed, "ConnectionFailed"), (.credentialsRefused, "CredentialsRefused"), (.tokenGone, "TokenGone"),
         (.accepted, "Accepted"), (.otherClientError, "OtherClientError"), (.otherServerError, "OtherServerError"),
         (.badCollapseID, "BadCollapseId"), (.badDeviceToken, "BadDeviceToken"), (.badExpirationDate, "BadExpirationDate"),

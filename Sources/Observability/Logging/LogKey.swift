@@ -36,6 +36,7 @@ package struct LogKey: Hashable, Sendable {
     package static let rejectedCount = LogKey("rejected_count")
     package static let unknownCount = LogKey("unknown_count")
     package static let unsentCount = LogKey("unsent_count")
+    package static let file = LogKey("file")
     package static let partitionCount = LogKey("partition_count")
     package static let idempotencyKeyCount = LogKey("idempotency_key_count")
     package static let notificationCount = LogKey("notification_count")

@@ -23,8 +23,6 @@ final class ScriptedQueue: DeliveryQueue {
         var recordingWorkers: [WorkerID] = []
         /// Chunks that others have taken.
         var lostChunks: Set<ChunkID> = []
-        /// Chunks whose outcomes are refused.
-        var refusedChunks: Set<ChunkID> = []
         var failingGiveBacks = 0
         /// What looking for the workers of a journal fails with.
         var journalFailure: StorageError?
