@@ -19,11 +19,11 @@ struct JournalTests {
     private static let off = settings.merging(["OPENPUSH_JOURNAL_DIRECTORY": "off"]) { $1 }
 
     /// Begins a start of which APNs answers some and holds the rest.
-    private func beginStart(_ gateway: Deployment, daemon: RunningProgram? = nil) async throws -> String {
+    private func beginStart(_ gateway: Deployment) async throws -> String {
         try await gateway.storeDevices(Self.deviceCount)
-        try await gateway.holdAnswers(after: 700, streams: UInt32(Self.streamCount))
-        let start = try #require(try await gateway.start("match-1", daemon: daemon)["id"])
-        #expect(await gateway.simulator.waitForRequests(750).count == 750)
+        try await gateway.holdAnswers(after: 300, streams: UInt32(Self.streamCount))
+        let start = try #require(try await gateway.start("match-1")["id"])
+        #expect(await gateway.simulator.waitForRequests(350, timeout: .seconds(60)).count == 350)
         return start
     }
 
@@ -118,7 +118,7 @@ struct JournalTests {
             try await gateway.startDaemon()
             // It reaches APNs, so the first journals are settled; what it sends is held again.
             let before = gateway.simulator.requests().count
-            #expect(await gateway.simulator.waitForRequests(before + 1).count == before + 1)
+            #expect(await gateway.simulator.waitForRequests(before + 1, timeout: .seconds(60)).count == before + 1)
             await gateway.daemon.crash()
             let held = held(gateway)
             await answerEverything(gateway)
@@ -134,7 +134,7 @@ struct JournalTests {
             try await gateway.registerUpdateTokens(1...300, activity: "match-1")
             try await gateway.holdAnswers(after: 100, streams: UInt32(Self.streamCount))
             let update = try #require(try await gateway.push("update", "match-1")["id"])
-            #expect(await gateway.simulator.waitForRequests(150).count == 150)
+            #expect(await gateway.simulator.waitForRequests(150, timeout: .seconds(60)).count == 150)
             await gateway.daemon.crash()
             await answerEverything(gateway)
             try await gateway.startDaemon()
