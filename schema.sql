@@ -5,6 +5,7 @@
 
 begin;
 set local client_min_messages = warning;
+set local statement_timeout = 0;  -- an index on a large table takes its time
 select pg_advisory_xact_lock(hashtext('openpushd schema'));
 
 create table if not exists schema_version (

@@ -30,8 +30,8 @@ package enum ApplicationCreation: Sendable {
 
 /// What an operator does from a shell.
 extension Store {
-    /// Longest the schema may take, in a database where others work.
-    static let schemaDeadline: Duration = .seconds(60)
+    /// Longest the schema may take, in a database where others work and large tables may get an index.
+    static let schemaDeadline: Duration = .seconds(600)
 
     /// Brings the database to this version's schema; does nothing when it is there.
     package func applySchema() async throws(StorageError) {

@@ -5,8 +5,8 @@ import PostgreSQL
 enum AbandonedChunkStatements {
     static let all = [takeOver, recordUnknown, handOver]
 
-    /// An update's chunk that so many workers had and none recorded is not sent once more: something about it is wrong.
-    static let ownerLimit = 5
+    /// A chunk that so many workers had and none recorded is not handed out once more: something about it is wrong.
+    static let ownerLimit: Int32 = 5
 
     private static let abandoned = """
         select chunk.notification_id, chunk.number, chunk.devices, chunk.claimed_at, chunk.low, chunk.high, fan_out.app_id,

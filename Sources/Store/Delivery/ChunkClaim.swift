@@ -157,9 +157,6 @@ extension Store {
             [.worker(worker), .notification(chunk.notification), .int32(chunk.number), .int32(chunk.epoch)])
     }
 
-    /// A chunk that so many workers had is not handed out once more when one of them dies.
-    static let ownerLimit: Int32 = 5
-
     /// - Parameter ownerLimit: chunks that so many workers had stay as they are; nil for no limit.
     func giveBack(chunksOf worker: WorkerID, except held: [ChunkID], ownerLimit: Int32? = nil) async throws(StorageError) {
         let superseded: [NotificationID] = try await transaction { connection in

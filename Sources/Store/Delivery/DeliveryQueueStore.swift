@@ -28,7 +28,7 @@ extension Store: DeliveryQueue {
     }
 
     package func handOutChunks(ofDead worker: WorkerID, except held: [ChunkID]) async throws(StorageError) {
-        try await giveBack(chunksOf: worker, except: held, ownerLimit: Self.ownerLimit)
+        try await giveBack(chunksOf: worker, except: held, ownerLimit: AbandonedChunkStatements.ownerLimit)
     }
 
     package func job(for notification: NotificationID) async throws(StorageError) -> PushJob? {
