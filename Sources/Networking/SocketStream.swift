@@ -109,6 +109,9 @@ package final class SocketStream {
         updateInterest()
     }
 
+    /// Lets a paused stream be read in this turn, without watching it again: for an owner that looks by a timer instead.
+    package func allowReading() { receivableByteCount = SocketStream.receivedBytesPerTurn }
+
     /// Closes the connection at once; a second call does nothing.
     ///
     /// What was not sent is lost, and a peer that sent what was not read sees a reset. For an orderly end call `shutdownWrite`, read

@@ -84,11 +84,18 @@ final class APNsConnection {
             // APNs answered without ALPN in the past; another protocol than h2 is a mistake in the address.
             guard agreed == nil || agreed == "h2" else { throw .protocolNotAgreed(agreed) }
         }
-        if !isPaused { try read(now: now) }
+        if !isPaused { _ = try read(now: now) }
     }
 
-    /// Takes what the socket holds, as far as this turn allows.
-    func read(now: ContinuousClock.Instant) throws(ConnectionFailure) {
+    /// Takes what gathered while the connection is paused; watches it again when nothing did.
+    func readPaused(now: ContinuousClock.Instant) throws(ConnectionFailure) {
+        stream.allowReading()
+        if !(try read(now: now)) { resume() }
+    }
+
+    /// Takes what the socket holds, as far as this turn allows. Returns whether there was anything.
+    private func read(now: ContinuousClock.Instant) throws(ConnectionFailure) -> Bool {
+        var hasRead = false
         // Taken out while it is lent, so that the loan is of a local variable.
         var bytes: [UInt8] = []
         swap(&bytes, &readBuffer)
@@ -98,9 +105,10 @@ final class APNsConnection {
             let result: ReadResult
             do { result = try stream.read(into: &bytes, limit: Self.readByteCount) } catch { throw .stream(error) }
             switch result {
-            case .wouldBlock: return
+            case .wouldBlock: return hasRead
             case .endOfStream: throw .endOfStream
             case .bytes:
+                hasRead = true
                 life.heard(at: now)
                 do { try session.receive(bytes.span) } catch { throw .session(error) }
                 needsFlush = true
@@ -142,7 +150,7 @@ final class APNsConnection {
     /// Whether so many streams are free that filling them makes full TLS records.
     var hasManyFreeStreams: Bool { (session.streamLimit - inFlightCount) * 4 >= session.streamLimit }
 
-    /// Stops reading until `resume`, so that answers gather and are handled together.
+    /// Stops watching until `resume`, so that answers gather and are handled together.
     func pause() {
         guard !isPaused else { return }
         isPaused = true

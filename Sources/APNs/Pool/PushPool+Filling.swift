@@ -41,20 +41,33 @@ extension PushPool {
         }
         flushAll(now: now)
         lanes.removeFinished()
+        endPauses()
         if isDraining { endDrainIfDone() } else { connectIfNeeded(now: now) }
         armTick()
     }
 
     private func readPaused(now: ContinuousClock.Instant) {
         for connection in connections where connection.isPaused {
-            connection.resume()
             do throws(ConnectionFailure) {
-                try connection.read(now: now)
+                try connection.readPaused(now: now)
                 settle(connection, now: now)
             } catch {
                 lose(connection, error, now: now)
             }
         }
+    }
+
+    /// While pushes wait for streams, busy connections are looked at by the timer: answers one by one would make small TLS records.
+    private func endPauses() {
+        var isPacing = false
+        for connection in connections where connection.isPaused {
+            if lanes.waitingCount > 0, connection.life.phase == .open, connection.inFlightCount > 0 {
+                isPacing = true
+            } else {
+                connection.resume()
+            }
+        }
+        if isPacing { scheduleFill(after: configuration.fillInterval) }
     }
 
     private func flushAll(now: ContinuousClock.Instant) {

@@ -36,27 +36,41 @@ struct ActiveJob {
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
 
-    /// The chunk's devices as one batch an environment, with the chunk's indexes each batch holds.
+    /// The chunk's devices as one batch an environment, with the chunk's indexes each batch holds, in rising order.
     func batches(of chunk: Chunk, onFirstAccepted: @escaping @Sendable () -> Void) -> [(batch: PushBatch, indexes: [Int])] {
-        PushEnvironment.allCases.compactMap { environment in
-            let indexes = chunk.devices.indices.filter { chunk.environments[$0] == environment.rawValue }
+        let bodyIndexes = bodyIndexes(of: chunk)
+        func batch(_ environment: PushEnvironment, _ devices: [Int64], _ tokens: TokenList, _ bodies: [UInt8]) -> PushBatch {
+            PushBatch(
+                application: job.application, environment: environment, notification: job.notification, collapseID: collapseID,
+                priority: job.content.priority, expiresAt: job.expiresAt, bodies: self.bodies, devices: devices, tokens: tokens,
+                bodyIndexes: bodies, cancellation: cancellation, onFirstAccepted: onFirstAccepted)
+        }
+        return PushEnvironment.allCases.compactMap { environment in
+            let indexes = chunk.environments.indices.filter { chunk.environments[$0] == environment.rawValue }
             guard !indexes.isEmpty else { return nil }
+            // Nearly always: nothing needs to be picked out.
+            if indexes.count == chunk.devices.count {
+                return (batch(environment, chunk.devices, chunk.tokens, bodyIndexes), indexes)
+            }
             var tokens = TokenList()
             tokens.reserve(count: indexes.count, tokenByteCount: chunk.tokens.bytes.count / max(1, chunk.tokens.count))
             for index in indexes { tokens.append(chunk.tokens.bytes[chunk.tokens.range(index)]) }
-            var known: [String: UInt8] = [:]
-            let bodyIndexes = indexes.map { index -> UInt8 in
-                guard !chunk.languages.isEmpty, let language = chunk.languages[index] else { return 0 }
-                if let index = known[language] { return index }
-                known[language] = bodyIndex(language: language)
-                return known[language, default: 0]
-            }
-            let batch = PushBatch(
-                application: job.application, environment: environment, notification: job.notification, collapseID: collapseID,
-                priority: job.content.priority, expiresAt: job.expiresAt, bodies: bodies,
-                devices: indexes.map { chunk.devices[$0] },
-                tokens: tokens, bodyIndexes: bodyIndexes, cancellation: cancellation, onFirstAccepted: onFirstAccepted)
-            return (batch, indexes)
+            return (
+                batch(environment, indexes.map { chunk.devices[$0] }, tokens, indexes.map { bodyIndexes[$0] }), indexes
+            )
+        }
+    }
+
+    /// Which body each device of a chunk gets.
+    private func bodyIndexes(of chunk: Chunk) -> [UInt8] {
+        guard !chunk.languages.isEmpty else { return [UInt8](repeating: 0, count: chunk.devices.count) }
+        var known: [String: UInt8] = [:]
+        return chunk.languages.map { language in
+            guard let language else { return 0 }
+            if let index = known[language] { return index }
+            let index = bodyIndex(language: language)
+            known[language] = index
+            return index
         }
     }
 }

@@ -19,6 +19,8 @@ package struct HTTP2ClientLimits: Sendable {
 @safe package final class HTTP2ClientSession {
     private let handle: OpaquePointer
     private let state: UnsafeMutablePointer<ClientSessionState>
+    /// Freed after the session, which lives in it.
+    private let allocator = SessionMemory()
     private let limits: HTTP2ClientLimits
     private var submittedCount = 0
 
@@ -36,7 +38,8 @@ package struct HTTP2ClientLimits: Sendable {
         unsafe memory.initialize(
             to: ClientSessionState(slotCount: limits.streamCount, outputByteLimit: limits.outputByteCount))
         var session: OpaquePointer?
-        let code = unsafe nghttp2_session_client_new2(&session, callbacks, memory, options)
+        var functions = unsafe allocator.functions
+        let code = unsafe nghttp2_session_client_new3(&session, callbacks, memory, options, &functions)
         guard code == 0, let session = unsafe session else {
             unsafe memory.deinitialize(count: 1)
             unsafe memory.deallocate()
