@@ -65,6 +65,16 @@ enum SystemFile {
     // As above.
     static func isExecutable(_ path: String) -> Bool { unsafe access(path, X_OK) == 0 }
 
+    /// The same place as a path from the root; nil when it does not exist.
+    static func absolutePath(_ path: String) -> String? {
+        // It allocates what it returns.
+        guard let resolved = unsafe realpath(path, nil) else { return nil }
+        // Not used after this.
+        defer { unsafe free(resolved) }
+        // It ends with a zero.
+        return unsafe String(cString: resolved)
+    }
+
     /// Writes a file that only its owner can read.
     static func write(_ bytes: [UInt8], to path: String) throws {
         // As above.

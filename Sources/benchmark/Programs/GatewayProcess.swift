@@ -25,6 +25,7 @@ struct GatewayProcess: Sendable {
             "OPENPUSH_DATABASE_URL": database.connectionString, "OPENPUSH_MASTER_KEY": database.masterKey,
             "OPENPUSH_LISTEN": "127.0.0.1:0", "OPENPUSH_APNS_PRODUCTION_URL": "https://127.0.0.1:\(sink.port)",
             "OPENPUSH_APNS_CA_FILE": sink.rootsPath, "OPENPUSH_LOG_LEVEL": "warning",
+            "OPENPUSH_JOURNAL_DIRECTORY": try workplace.absolutePath("journal"),
         ]
         if let connectionsPerLoop { environment["OPENPUSH_APNS_CONNECTIONS"] = "\(connectionsPerLoop)" }
         let process = try await workplace.start(

@@ -49,6 +49,13 @@ struct Workplace: Sendable {
     }
 
     func path(_ name: String) -> String { "\(directory)/\(name)" }
+
+    /// The same from the root on, for programs that want it so.
+    func absolutePath(_ name: String) throws -> String {
+        guard let top = SystemFile.absolutePath(directory) else { throw Failure("there is no \(directory)") }
+        return "\(top)/\(name)"
+    }
+
     var postgresqlScript: String { "\(checkout)/deploy/lib/postgresql" }
 
     /// A program of this package.
