@@ -4,13 +4,13 @@ import Synchronization
 
 /// A thread that waits for descriptors and timers and runs the jobs of the actors pinned to it.
 ///
-/// An actor is pinned by returning the loop from `unownedExecutor`. Its `ready`, timer and end-of-turn callbacks run on the same
-/// thread and enter its isolation with `assumeIsolated`, so everything a connection owns is touched by one thread and the compiler
-/// holds the rest of the program to it.
+/// An actor is pinned by returning the loop from `unownedExecutor`, a task by preferring the loop. The actor's `ready`, timer and
+/// end-of-turn callbacks run on the same thread and enter its isolation with `assumeIsolated`, so everything a connection owns is
+/// touched by one thread and the compiler holds the rest of the program to it.
 ///
 /// A turn is: wait, hand events to their handlers, fire timers, run jobs (bounded), run the actions for the end of the turn.
 /// Nothing that runs on a loop may block.
-package final class EventLoop: SerialExecutor, Sendable {
+package final class EventLoop: SerialExecutor, TaskExecutor, Sendable {
     /// Name of the thread, for tools such as `top`; the system shows the first 15 bytes.
     package let name: String
 
@@ -68,6 +68,10 @@ extension EventLoop {
 
     package func asUnownedSerialExecutor() -> UnownedSerialExecutor {
         unsafe UnownedSerialExecutor(ordinary: self)
+    }
+
+    package func asUnownedTaskExecutor() -> UnownedTaskExecutor {
+        unsafe UnownedTaskExecutor(ordinary: self)
     }
 
     /// Lets `assumeIsolated` succeed in callbacks of the loop, which are not part of a task.
@@ -199,7 +203,7 @@ extension EventLoop {
         state.fireTimers(now: MonotonicClock.nanoseconds)
         let phase = state.collect { (empty) in inbox.withLock { $0.take(into: &empty) } }
         if phase != .running { state.release() }
-        unsafe state.runWork(on: asUnownedSerialExecutor())
+        unsafe state.runWork(on: asUnownedSerialExecutor(), asUnownedTaskExecutor())
         state.runTurnEndActions()
     }
 

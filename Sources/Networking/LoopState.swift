@@ -51,13 +51,13 @@ final class LoopState {
     }
 
     /// Runs work, including what it adds meanwhile, up to the limit of a turn.
-    func runWork(on executor: UnownedSerialExecutor) {
+    func runWork(on executor: UnownedSerialExecutor, _ task: UnownedTaskExecutor) {
         let limit = nextWork + LoopState.workPerTurn
         while nextWork < min(limit, work.count) {
             let item = work[nextWork]
             nextWork += 1
             switch item {
-            case .job(let job): unsafe job.runSynchronously(on: executor)
+            case .job(let job): unsafe job.runSynchronously(isolatedTo: executor, taskExecutor: task)
             case .action(let action): action()
             }
         }

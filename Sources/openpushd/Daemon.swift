@@ -123,7 +123,8 @@ struct Daemon: Sendable {
             // What a worker claims of a dead one is unknown as a whole: the journals go first.
             await watch.firstLook()
             await withDiscardingTaskGroup { group in
-                for service in services { group.addTask { await service.worker.run() } }
+                // Their child tasks start on the loop too: a hop to another thread and back costs more than most of them do.
+                for service in services { group.addTask(executorPreference: service.loop) { await service.worker.run() } }
             }
         }
         let scheme = shared.serverTLS == nil ? "http" : "https"
