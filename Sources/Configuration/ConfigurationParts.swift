@@ -68,15 +68,18 @@ extension EnvironmentReader {
         return ServerCertificate(chainPEM: chain, keyPEM: Secret(key))
     }
 
-    mutating func apns() -> APNsConfiguration {
-        let roots = pem(.apnsRoots)
-        if let roots {
-            do {
-                _ = try TLSContext.client(extraRootsPEM: roots, applicationProtocols: [])
-            } catch {
-                refuse(.apnsRoots, .unusable(error.description))
-            }
+    mutating func apnsRoots() -> [UInt8]? {
+        guard let roots = pem(.apnsRoots) else { return nil }
+        do {
+            _ = try TLSContext.client(extraRootsPEM: roots, applicationProtocols: [])
+        } catch {
+            refuse(.apnsRoots, .unusable(error.description))
         }
+        return roots
+    }
+
+    mutating func apns() -> APNsConfiguration {
+        let roots = apnsRoots()
         return APNsConfiguration(
             production: endpoint(.apnsProductionURL) ?? Endpoint(host: "api.push.apple.com", port: 443),
             sandbox: endpoint(.apnsSandboxURL) ?? Endpoint(host: "api.sandbox.push.apple.com", port: 443),

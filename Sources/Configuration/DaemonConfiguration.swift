@@ -1,7 +1,8 @@
 package import Observability
 package import Security
 
-/// What `openpushd` reads from its environment, once, when it starts. `ConfigurationVariable` documents each variable.
+/// What `openpushd` reads from its environment, once, when it starts; `CertificateReading` reads certificates again.
+/// `ConfigurationVariable` documents each variable.
 package struct DaemonConfiguration: Sendable {
     /// libpq URI or keywords.
     package let databaseURL: Secret<String>

@@ -28,6 +28,19 @@ package enum Signals {
         return number
     }
 
+    /// Does something each time one signal comes, on a thread of its own, where it may block. It must be blocked in every thread.
+    ///
+    /// Signals that come while it works make one more turn together.
+    package static func onEach(_ signal: Int32, threadName: String, _ work: @escaping @Sendable () -> Void) throws(SystemError) {
+        let thread = try SystemThread.start(name: threadName) {
+            while true {
+                _ = wait(for: [signal])
+                work()
+            }
+        }
+        SystemThread.detach(thread)
+    }
+
     private static func set(of signals: [Int32]) -> sigset_t {
         var set = sigset_t()
         unsafe sigemptyset(&set)

@@ -25,7 +25,9 @@ struct Daemon: Sendable {
     }
 
     /// Serves until a signal comes out of `stops`, then drains.
-    func run(until stops: AsyncStream<Int32>) async throws {
+    ///
+    /// - Parameter readings: certificates that were read again.
+    func run(until stops: AsyncStream<Int32>, readings: AsyncStream<CertificateReading>) async throws {
         let listeners = try configuration.listen.map { try listen(on: $0) }
         defer { for listener in listeners { listener.close() } }
         let shared = try sharedServices(listeners: listeners)
@@ -33,6 +35,8 @@ struct Daemon: Sendable {
         defer { for loop in loops { loop.stop() } }
         let services = makeServices(loops, shared)
         for service in services { shared.workers.hang(service.worker) }
+        let following = Task { await Certificates(services: services, logger: logger).follow(readings) }
+        defer { following.cancel() }
         try await serve(services, shared: shared, until: stops)
     }
 
@@ -52,15 +56,11 @@ struct Daemon: Sendable {
         apns.production = APNsEndpoint(host: configuration.apns.production.host, port: configuration.apns.production.port)
         apns.sandbox = APNsEndpoint(host: configuration.apns.sandbox.host, port: configuration.apns.sandbox.port)
         apns.connectionCount = configuration.apns.connectionCount
-        let serverTLS = try configuration.tls.map { certificate in
-            try TLSContext.server(
-                certificateChainPEM: certificate.chainPEM, privateKeyPEM: certificate.keyPEM.exposed,
-                applicationProtocols: ["h2", "http/1.1"])
-        }
+        let serverTLS = try configuration.tls.map { try Certificates.server($0) }
         return SharedServices(
             databaseOptions: try DatabaseOptions(url: configuration.databaseURL.exposed),
             sealingKey: configuration.masterKey.exposed, apnsConfiguration: apns,
-            apnsTLS: try TLSContext.client(extraRootsPEM: configuration.apns.extraRootsPEM, applicationProtocols: ["h2"]),
+            apnsTLS: try Certificates.client(extraRootsPEM: configuration.apns.extraRootsPEM),
             serverTLS: serverTLS, listeners: listeners, workers: WorkerBell(), journals: journals(),
             setAside: setAsideFanOuts(),
             quarantine: TokenQuarantine(metrics: metrics, logger: logger), metrics: metrics, logger: logger,

@@ -27,9 +27,9 @@ import PostgreSQL
             let configuration = try DaemonConfiguration(
                 environment: ProcessEnvironment.variables(), coreCount: ProcessEnvironment.coreCount)
             // Before any thread is started: threads inherit the mask.
-            try Signals.block(endingSignals)
+            try Signals.block(endingSignals + [SIGHUP])
             Signals.ignoreBrokenPipes()
-            serve(Daemon(configuration: configuration))
+            serve(Daemon(configuration: configuration), readings: try certificateReadings())
         } catch let error as ConfigurationError {
             fail("The configuration is wrong:\n\(error)", status: Exit.wrongConfiguration)
         } catch {
@@ -37,11 +37,22 @@ import PostgreSQL
         }
     }
 
-    private static func serve(_ daemon: Daemon) -> Never {
+    /// Certificates, read again for each SIGHUP.
+    private static func certificateReadings() throws -> AsyncStream<CertificateReading> {
+        // Only the newest counts.
+        let (readings, reading) = AsyncStream.makeStream(of: CertificateReading.self, bufferingPolicy: .bufferingNewest(1))
+        // A thread of its own: reading a pipe may take as long as it likes, and SIGTERM must be heard all the same.
+        try Signals.onEach(SIGHUP, threadName: "reload") {
+            reading.yield(CertificateReading(environment: ProcessEnvironment.variables()))
+        }
+        return readings
+    }
+
+    private static func serve(_ daemon: Daemon, readings: AsyncStream<CertificateReading>) -> Never {
         let (stops, stop) = AsyncStream.makeStream(of: Int32.self)
         Task.detached {
             do {
-                try await daemon.run(until: stops)
+                try await daemon.run(until: stops, readings: readings)
                 exit(EXIT_SUCCESS)
             } catch let error as InvalidDatabaseURL {
                 fail("The configuration is wrong:\nOPENPUSH_DATABASE_URL: \(error)", status: Exit.wrongConfiguration)
@@ -55,7 +66,7 @@ import PostgreSQL
     private static let help = """
         usage: openpushd
 
-        Serves the push gateway until SIGTERM or SIGINT, then finishes what is on the wire.
+        Serves the push gateway until SIGTERM or SIGINT, then finishes what is on the wire. SIGHUP reads certificates again.
         Configuration is read from the environment, each variable also from a file named by NAME_FILE:
         OPENPUSH_DATABASE_URL and OPENPUSH_MASTER_KEY are required; docs/operations.md describes all of them.
         """

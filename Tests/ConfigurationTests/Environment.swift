@@ -16,6 +16,8 @@ struct Environment {
         try DaemonConfiguration(environment: variables, coreCount: coreCount, userID: userID, readFile: readFile)
     }
 
+    func certificates() -> CertificateReading { CertificateReading(environment: variables, readFile: readFile) }
+
     func administration(_ needs: Set<AdministrationConfiguration.Need>) throws(ConfigurationError) -> AdministrationConfiguration
     {
         try AdministrationConfiguration(environment: variables, needs: needs, readFile: readFile)

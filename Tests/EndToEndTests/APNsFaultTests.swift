@@ -46,6 +46,74 @@ import Testing
         }
     }
 
+    @Test("says goodbye after every 20th push of thousands on several connections, every device is reached once and nothing piles up")
+    func goesAwayAgainAndAgain() async throws {
+        let settings = ["OPENPUSH_EVENT_LOOPS": "2", "OPENPUSH_APNS_CONNECTIONS": "4"]
+        try await Deployment.run(settings: settings) { gateway in
+            try await gateway.storeDevices(2_000)
+            try await gateway.simulator.changeSettings {
+                $0.concurrentStreams = 50
+                $0.latencyMilliseconds = 5...10
+            }
+            script(gateway) { effect, condition in
+                effect.goAway = Rule.GoAway(last: .this)
+                condition.every = 20
+            }
+            let before = try gateway.daemon.resources()
+            let totals = try await gateway.waitUntilFinished(try #require(try await gateway.start("match-1")["id"]))
+            #expect(totals.number("accepted") == 2_000, "\(totals.text)")
+            #expect(acceptances(gateway).count == 2_000)
+            #expect(acceptances(gateway).values.allSatisfy { $0 == 1 })
+            let tally = gateway.simulator.statistics.tally
+            #expect(tally.goAwayCount >= 100 && tally.connectionCount > tally.goAwayCount / 2)
+            // Eight connections to APNs at most, and one of a client.
+            #expect(try gateway.daemon.resources().descriptorCount <= before.descriptorCount + 9)
+        }
+    }
+
+    @Test("allows no stream, then one, then a thousand: as many pushes are under way as it allows, and each is sent once")
+    func liesAboutSettings() async throws {
+        try await Deployment.run(settings: ["OPENPUSH_EVENT_LOOPS": "1", "OPENPUSH_APNS_CONNECTIONS": "1"]) { gateway in
+            try await gateway.registerDevices(1...200)
+            try await gateway.simulator.changeSettings { ($0.initialConcurrentStreams, $0.concurrentStreams) = (0, 1) }
+            script(gateway) { effect, _ in effect.isHeld = true }
+            let start = try #require(try await gateway.start("match-1")["id"])
+            let deadline = ContinuousClock.now + .seconds(10)
+            while gateway.simulator.statistics.tally.openConnectionCount == 0, ContinuousClock.now < deadline {
+                #expect(try await gateway.summary(of: start).ended == 0)
+            }
+            #expect(gateway.simulator.requests().isEmpty)
+            var one = Rule.Effect()
+            one.settings = [.maxConcurrentStreams(1)]
+            await gateway.simulator.apply(one)
+            #expect(await gateway.simulator.waitForRequests(1).count == 1)
+            await gateway.simulator.release()
+            #expect(await gateway.simulator.waitForRequests(2).count == 2)
+            #expect(gateway.simulator.statistics.tally.mostConcurrentStreams == 1)
+            try await gateway.simulator.changeSettings { $0.concurrentStreams = 1_000 }
+            #expect(await gateway.simulator.waitForRequests(200).count == 200)
+            try await gateway.releaseAnswers()
+            #expect(try await gateway.waitUntilFinished(start).number("accepted") == 200)
+            #expect(gateway.pushes().count == 200 && gateway.pushes().values.allSatisfy { $0 == 1 })
+        }
+    }
+
+    @Test("cuts a connection in the middle of requests again and again, the daemon lives and an update reaches everybody")
+    func cutsAgainAndAgain() async throws {
+        try await withMatch(100) { gateway in
+            script(gateway) { effect, condition in
+                effect.close = .before
+                (condition.every, condition.count) = (10, 10)
+            }
+            let process = gateway.daemon.processID
+            let update = try #require(try await gateway.push("update", "match-1")["id"])
+            #expect(try await gateway.waitUntilFinished(update).number("accepted") == 100)
+            #expect(acceptances(gateway).count == 100 && gateway.pushes().count == 100)
+            #expect(gateway.daemon.processID == process)
+            #expect(try await gateway.push("end", "match-1").status == 201)
+        }
+    }
+
     @Test("allows one stream first and a thousand later, as many pushes are under way as it allows")
     func followsSettings() async throws {
         try await Deployment.run { gateway in

@@ -79,6 +79,42 @@ import Testing
         }
     }
 
+    @Test("keeps nothing of clients that shake hands and leave")
+    func forgetsHandshakes() async throws {
+        let authority = try CertificateAuthority.generate(commonName: "Test authority")
+        let issued = try authority.issue(hosts: ["127.0.0.1"])
+        let settings = [
+            "OPENPUSH_TLS_CERTIFICATE": String(decoding: issued.certificatePEM, as: UTF8.self),
+            "OPENPUSH_TLS_KEY": String(decoding: issued.keyPEM, as: UTF8.self), "MALLOC_ARENA_MAX": "2",
+        ]
+        try await Deployment.run(settings: settings) { gateway in
+            let port = try gateway.port()
+            let client = TestHTTPClient(port: port, tls: authority.certificatePEM)
+            let shakeHands = { @Sendable (count: Int) in
+                for _ in 0..<count {
+                    _ = try TestSocket(port: port, tls: ("127.0.0.1", authority.certificatePEM), applicationProtocols: ["h2"])
+                }
+            }
+            /// Once no connection but the one that asks is left.
+            func settled() async throws -> (descriptorCount: Int, residentByteCount: Int) {
+                let deadline = ContinuousClock.now + .seconds(10)
+                while ContinuousClock.now < deadline {
+                    let metrics = try await client.send("GET", "/metrics").text
+                    if metrics.contains("openpush_http_connections 1\n") { break }
+                }
+                return try gateway.daemon.resources()
+            }
+            try await onThread { try shakeHands(100) }
+            let before = try await settled()
+            try await onThread { try shakeHands(200) }
+            let after = try await settled()
+            #expect(after.descriptorCount <= before.descriptorCount + 1)
+            // One TLS session takes more than 10 kB: 200 that stay would be seen.
+            let growth = after.residentByteCount - before.residentByteCount
+            #expect(growth < 2_000_000 || Sanitizer.isActive, "\(before) \(after)")
+        }
+    }
+
     @Test("survives clients that vanish in the middle of a request", arguments: [false, true])
     func survivesVanishingClients(usesTLS: Bool) async throws {
         let authority = try CertificateAuthority.generate(commonName: "Test authority")

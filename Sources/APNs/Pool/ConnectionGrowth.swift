@@ -53,7 +53,10 @@ struct ConnectionGrowth {
     }
 
     /// A connection answered a push.
-    mutating func succeeded() {
+    mutating func succeeded() { forgetFailures() }
+
+    /// What made connections fail may be gone: the next one is tried at once.
+    mutating func forgetFailures() {
         backOff = nil
         notBefore = nil
         triedAddressCount = 0

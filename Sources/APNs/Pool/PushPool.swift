@@ -69,8 +69,12 @@ actor PushPool {
         }
     }
 
-    /// Uses another context for new connections; those that are open stay.
-    func replaceTLS(_ context: TLSContext) { tls = context }
+    /// Uses another context for new connections; those that are open stay. Pauses after failures end: they may have been for want of it.
+    func replaceTLS(_ context: TLSContext) {
+        tls = context
+        growth.forgetFailures()
+        scheduleFill()
+    }
 
     /// Pushes on the wire.
     var inFlightCount: Int { connections.reduce(0) { $0 + $1.inFlightCount } }

@@ -1,6 +1,7 @@
 import APNsSimulator
 import Gateway
 import HTTP
+import Security
 import Testing
 
 @testable import APNs
@@ -78,6 +79,20 @@ extension SenderTests {
                 #expect(await rig.sender.send(SenderRig.batch(0..<5)).tally == [.accepted: 5])
                 #expect(rig.counts(0..<5).received == [1])
                 #expect(rig.log.contains("connection to APNs ended"))
+            }
+        }
+
+        @Test("tries new roots at once, however long it would have paused after failures")
+        func replacedRoots() async throws {
+            try await SenderRig.run({
+                $0.firstBackOff = .seconds(600); $0.longestBackOff = .seconds(600)
+            }) { rig in
+                _ = rig.simulator.add([.connection(.when { $0.count = 1 }) { $0.showsForeignCertificate = true }])
+                async let outcomes = rig.sender.send(SenderRig.batch(0..<5))
+                while !rig.log.contains("connection to APNs ended") { await Task.yield() }
+                let roots = rig.simulator.certificateAuthority.certificatePEM
+                await rig.sender.replaceTLS(try TLSContext.client(extraRootsPEM: roots, applicationProtocols: ["h2"]))
+                #expect(await outcomes.tally == [.accepted: 5])
             }
         }
 

@@ -144,6 +144,13 @@ extension Deployment {
         }
     }
 
+    /// The same while the daemon or its database comes back: no answer and errors count as not yet.
+    func waitUntilReachable(_ notification: String) async throws -> Answer {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while (try? await summary(of: notification).status) != 200, ContinuousClock.now < deadline {}
+        return try await waitUntilFinished(notification)
+    }
+
     // MARK: What APNs got
 
     /// How often each token was pushed, with an event or any.
@@ -156,11 +163,13 @@ extension Deployment {
     }
 
     /// Runs calls some at a time and throws the first complaint.
-    func concurrently(_ numbers: ClosedRange<Int>, _ call: @escaping @Sendable (Int) async throws -> String?) async throws {
+    func concurrently(
+        _ numbers: ClosedRange<Int>, atOnce count: Int = 16, _ call: @escaping @Sendable (Int) async throws -> String?
+    ) async throws {
         try await withThrowingTaskGroup(of: String?.self) { group in
             var rest = numbers[...]
-            for number in rest.prefix(16) { group.addTask { try await call(number) } }
-            rest = rest.dropFirst(16)
+            for number in rest.prefix(count) { group.addTask { try await call(number) } }
+            rest = rest.dropFirst(count)
             while let complaint = try await group.next() {
                 if let complaint { throw RunningProgram.Failure(description: complaint) }
                 if let number = rest.popFirst() { group.addTask { try await call(number) } }

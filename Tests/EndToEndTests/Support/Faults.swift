@@ -1,4 +1,5 @@
 import APNsSimulator
+import Foundation
 import HTTP
 import JSON
 import PostgreSQL
@@ -40,6 +41,18 @@ extension Deployment {
         while (try? await client.send("GET", "/livez")) != nil {}
     }
 
+    /// Waits until a daemon has logged a text so often.
+    func waitForLog(_ text: String, count: Int = 1, of daemon: RunningProgram? = nil) async throws {
+        let daemon = daemon ?? self.daemon
+        let deadline = ContinuousClock.now + .seconds(30)
+        while daemon.errors.components(separatedBy: text).count <= count {
+            guard ContinuousClock.now < deadline else {
+                throw RunningProgram.Failure(description: "not logged in 30 s: \(text)\n\(daemon.errors)")
+            }
+            await Task.yield()
+        }
+    }
+
     func execute(_ sql: String) async throws { _ = try await withSession { try await $0.execute(sql) } }
 
     /// The start tokens of devices whose delivery ended with that status.
@@ -52,7 +65,8 @@ extension Deployment {
     }
 
     private func withSession<Value>(_ body: (DatabaseConnection) async throws -> Value) async throws -> Value {
-        let session = try await database.connect()
+        let options = try DatabaseOptions(url: environment["OPENPUSH_DATABASE_URL"] ?? "")
+        let session = try await DatabaseConnection.connect(loop: TestDatabase.loop, options: options)
         do {
             let value = try await body(session)
             await session.close()

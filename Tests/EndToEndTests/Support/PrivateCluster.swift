@@ -28,6 +28,28 @@ final class PrivateCluster: Sendable {
     /// Stops it; sessions are ended.
     func stop() async throws { _ = try await Self.run("stop", directory) }
 
+    /// Kills all its processes at once, as the loss of its machine does. It can be started again.
+    func crash() async throws {
+        let (server, file) = try server()
+        // It starts no further session while its children are looked up.
+        kill(server, SIGSTOP)
+        let processes = try await children(of: server) + [server]
+        for process in processes { kill(process, SIGKILL) }
+        let deadline = ContinuousClock.now + .seconds(20)
+        while !processes.allSatisfy(Self.isDead) {
+            guard ContinuousClock.now < deadline else { throw RunningProgram.Failure(description: "PostgreSQL survives SIGKILL") }
+            await Task.yield()
+        }
+        // Nobody has the data any more. Where nobody reaps the server either, pg_ctl would take it for alive.
+        try FileManager.default.removeItem(at: file)
+    }
+
+    /// Whether nothing but its entry in the table of processes is left, if that.
+    private static func isDead(_ process: pid_t) -> Bool {
+        guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8) else { return true }
+        return text.split(separator: ")").last?.hasPrefix(" Z") == true
+    }
+
     /// Stops all its processes in mid-stride: connections stay open, and nobody answers.
     func freeze() async throws { try await signal(SIGSTOP) }
 
@@ -39,18 +61,26 @@ final class PrivateCluster: Sendable {
     }
 
     private func signal(_ number: Int32) async throws {
+        let (server, _) = try server()
+        // The server first: until it is stopped it may start further sessions.
+        kill(server, number)
+        for child in try await children(of: server) { kill(child, number) }
+    }
+
+    private func children(of server: pid_t) async throws -> [pid_t] {
+        let found = try await onThread { try TestHTTPClient.run("pgrep", ["-P", "\(server)"]) }
+        return String(decoding: found.output, as: UTF8.self).split(separator: "\n").compactMap { pid_t($0) }
+    }
+
+    /// Its process, and the file that names it.
+    private func server() throws -> (process: pid_t, file: URL) {
         let location = try String(contentsOf: directory.appendingPathComponent("location"), encoding: .utf8)
         let file = URL(fileURLWithPath: location.trimmingCharacters(in: .newlines)).appendingPathComponent("data/postmaster.pid")
         guard let line = try String(contentsOf: file, encoding: .utf8).split(separator: "\n").first, let server = pid_t(line)
         else {
             throw RunningProgram.Failure(description: "no process in postmaster.pid")
         }
-        // The server first: until it is stopped it may start further sessions.
-        kill(server, number)
-        let children = try await onThread { try TestHTTPClient.run("pgrep", ["-P", "\(server)"]) }
-        for child in String(decoding: children.output, as: UTF8.self).split(separator: "\n").compactMap({ pid_t($0) }) {
-            kill(child, number)
-        }
+        return (server, file)
     }
 
     private static func run(_ command: String, _ directory: URL) async throws -> String {

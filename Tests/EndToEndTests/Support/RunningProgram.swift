@@ -63,7 +63,7 @@ final class RunningProgram: Sendable {
         let process = Process()
         process.executableURL = directory.appendingPathComponent(name)
         process.arguments = arguments
-        process.environment = environment.merging(["PATH": "/usr/bin:/bin"]) { given, _ in given }
+        process.environment = environment.merging(Sanitizer.options.merging(["PATH": "/usr/bin:/bin"]) { $1 }) { given, _ in given }
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = output
         process.standardError = try FileHandle(forWritingTo: errors)
@@ -98,6 +98,17 @@ final class RunningProgram: Sendable {
 
     /// Ends it as a crash does.
     func crash() async { _ = await end(with: SIGKILL) }
+
+    /// Tells it to read its certificates again.
+    func reload() { kill(processID, SIGHUP) }
+
+    /// Descriptors it has open, and its resident memory in bytes.
+    func resources() throws -> (descriptorCount: Int, residentByteCount: Int) {
+        let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(processID)/fd")
+        let pages = try String(contentsOfFile: "/proc/\(processID)/statm", encoding: .utf8).split(separator: " ")
+        guard pages.count > 1, let resident = Int(pages[1]) else { throw Failure(description: "no memory in statm") }
+        return (descriptors.count, resident * sysconf(Int32(_SC_PAGESIZE)))
+    }
 
     func waitForExit() async -> Int32 { await exit.value }
 
