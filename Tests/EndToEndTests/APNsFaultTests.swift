@@ -1,4 +1,5 @@
 import APNsSimulator
+import Foundation
 import HTTP
 import JSON
 import Security
@@ -61,7 +62,9 @@ import Testing
             }
             let before = try gateway.daemon.resources()
             let totals = try await gateway.waitUntilFinished(try #require(try await gateway.start("match-1")["id"]))
+            let odd = gateway.simulator.requests().filter { $0.outcome != .answered(status: 200, reason: nil) }
             #expect(totals.number("accepted") == 2_000, "\(totals.text)")
+            if totals.number("accepted") != 2_000 { print("ODD", try await gateway.startTokens(withStatus: 0), odd.map { ($0.number, $0.connection, $0.streamID, $0.outcome, Hexadecimal.encode($0.token ?? [])) }); print(gateway.daemon.errors) }
             #expect(acceptances(gateway).count == 2_000)
             #expect(acceptances(gateway).values.allSatisfy { $0 == 1 })
             let tally = gateway.simulator.statistics.tally
@@ -98,19 +101,27 @@ import Testing
         }
     }
 
-    @Test("cuts a connection in the middle of requests again and again, the daemon lives and an update reaches everybody")
+    @Test("cuts a connection in the middle of requests again and again, of a start just those are unknown, and the daemon lives")
     func cutsAgainAndAgain() async throws {
-        try await withMatch(100) { gateway in
+        try await Deployment.run { gateway in
+            try await gateway.storeDevices(500)
+            try await gateway.simulator.changeSettings { $0.concurrentStreams = 5 }
             script(gateway) { effect, condition in
                 effect.close = .before
-                (condition.every, condition.count) = (10, 10)
+                (condition.every, condition.count) = (25, 10)
             }
             let process = gateway.daemon.processID
-            let update = try #require(try await gateway.push("update", "match-1")["id"])
-            #expect(try await gateway.waitUntilFinished(update).number("accepted") == 100)
-            #expect(acceptances(gateway).count == 100 && gateway.pushes().count == 100)
-            #expect(gateway.daemon.processID == process)
-            #expect(try await gateway.push("end", "match-1").status == 201)
+            let totals = try await gateway.waitUntilFinished(try #require(try await gateway.start("match-1")["id"]))
+            let unknown = try await gateway.startTokens(withStatus: 0)
+            #expect(totals.ended == 500 && totals.number("failed") == 0, "\(totals.text)")
+            #expect((10...50).contains(unknown.count) && totals.number("unknown") == Int64(unknown.count), "\(totals.text)")
+            #expect(gateway.pushes().values.allSatisfy { $0 == 1 })
+            // Whoever is not unknown was answered, and whoever was not answered is unknown.
+            let all = Set((1...500).map { Deployment.token("start", $0) })
+            let answered = Set(acceptances(gateway).keys.map { Hexadecimal.encode($0) })
+            #expect(try await gateway.startTokens(withStatus: 200) == all.subtracting(unknown))
+            #expect(all.subtracting(unknown).isSubset(of: answered))
+            #expect(kill(process, 0) == 0 && gateway.daemon.processID == process)
         }
     }
 

@@ -12,7 +12,7 @@ import Testing
 struct ChaosTests {
     private static let deviceCount = 2_000
     private static let settings = ["OPENPUSH_EVENT_LOOPS": "2", "OPENPUSH_APNS_CONNECTIONS": "2"]
-    /// Most pushes on the wire: streams, connections and loops of `beginStart`.
+    /// Most pushes on the wire: 50 streams of 2 connections of 2 loops.
     private static let wireCount = 50 * 2 * 2
 
     private func withCluster(_ body: (PrivateCluster, Deployment) async throws -> Void) async throws {
@@ -50,6 +50,7 @@ struct ChaosTests {
             try await cluster.start()
             let totals = try await gateway.waitUntilReachable(start)
             #expect(totals.number("accepted") == Int64(Self.deviceCount), "\(totals.text) \(gateway.daemon.errors)")
+            print("DBG", totals.text, gateway.daemon.errors)
             #expect(gateway.pushes().count == Self.deviceCount)
             #expect(gateway.pushes().values.allSatisfy { $0 == 1 })
         }

@@ -122,9 +122,11 @@ func onReadBody(
     guard let source = unsafe source, let dataFlags = unsafe dataFlags else { return Int(NGHTTP2_ERR_CALLBACK_FAILURE.rawValue) }
     let state = unsafe recover(userData)
     let slot = unsafe Int(source.pointee.fd)
-    let remaining = unsafe state.pointee.slots[slot].bodyByteCount - state.pointee.slots[slot].readByteCount
+    let offset = unsafe state.pointee.slots[slot].readByteCount
+    let remaining = unsafe state.pointee.slots[slot].bodyByteCount - offset
     let count = min(remaining, limit)
-    unsafe state.pointee.slots[slot].readByteCount += count
+    // Not `+=`: Swift 6.3.1 makes invalid code of it for the thread sanitizer.
+    unsafe state.pointee.slots[slot].readByteCount = offset + count
     unsafe dataFlags.pointee |= NGHTTP2_DATA_FLAG_NO_COPY.rawValue
     if count == remaining { unsafe dataFlags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
     return count

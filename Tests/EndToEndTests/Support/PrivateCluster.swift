@@ -40,8 +40,12 @@ final class PrivateCluster: Sendable {
             guard ContinuousClock.now < deadline else { throw RunningProgram.Failure(description: "PostgreSQL survives SIGKILL") }
             await Task.yield()
         }
-        // Nobody has the data any more. Where nobody reaps the server either, pg_ctl would take it for alive.
+        // Nobody has the data or the socket any more. Until the server is reaped, the next one would take it for alive.
         try FileManager.default.removeItem(at: file)
+        let cluster = file.deletingLastPathComponent().deletingLastPathComponent()
+        for name in try FileManager.default.contentsOfDirectory(atPath: cluster.path) where name.hasSuffix(".lock") {
+            try FileManager.default.removeItem(at: cluster.appendingPathComponent(name))
+        }
     }
 
     /// Whether nothing but its entry in the table of processes is left, if that.
