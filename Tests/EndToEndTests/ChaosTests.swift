@@ -50,7 +50,6 @@ struct ChaosTests {
             try await cluster.start()
             let totals = try await gateway.waitUntilReachable(start)
             #expect(totals.number("accepted") == Int64(Self.deviceCount), "\(totals.text) \(gateway.daemon.errors)")
-            print("DBG", totals.text, gateway.daemon.errors)
             #expect(gateway.pushes().count == Self.deviceCount)
             #expect(gateway.pushes().values.allSatisfy { $0 == 1 })
         }

@@ -8,6 +8,8 @@ actor PushConnection: ReadinessHandler {
     static let chunkByteCount = 64 * 1024
     /// Bytes that may wait for the socket before no more output is made.
     static let unsentByteCountLimit = 1 << 20
+    /// How long a sender may take to close after everything was said.
+    static let leavingTime: Duration = .seconds(2)
     /// Largest body read, in bytes; Apple's limits are far below, and refused by the judge.
     static let bodyByteCountLimit = 1 << 20
 
@@ -32,6 +34,8 @@ actor PushConnection: ReadinessHandler {
     var lastAnsweredStream = Int32.max
     var highestStream: Int32 = 0
     var closesWhenFlushed = false
+    /// Whether everything is said, and only the sender's end is awaited.
+    private var isLeaving = false
     /// Whether a script keeps the connection from reading.
     private var isStalled = false
     private var isOpen = false
@@ -115,6 +119,7 @@ actor PushConnection: ReadinessHandler {
         input.removeAll(keepingCapacity: true)
         switch try stream.read(into: &input, limit: PushConnection.chunkByteCount) {
         case .bytes:
+            guard !isLeaving else { return true }
             try session.receive(input.span)
             while let event = session.nextEvent() { try handle(event, settings) }
             return true
@@ -179,7 +184,17 @@ actor PushConnection: ReadinessHandler {
             if !hasMore { break }
         }
         if !isFinished { try stream.flush() }
-        if (closesWhenFlushed || session.isFinished) && stream.unsentByteCount == 0 { finish() }
+        guard !isFinished, stream.unsentByteCount == 0 else { return }
+        if closesWhenFlushed { finish() } else if session.isFinished { try leave() }
+    }
+
+    /// Ends the connection in order after the last answer: closed with requests unread, TCP would reset it, and answers that the system
+    /// has not sent yet would be lost. What still comes is thrown away until the sender closes.
+    private func leave() throws {
+        guard !isLeaving else { return }
+        isLeaving = true
+        try stream.shutdownWrite()
+        loop.schedule(after: PushConnection.leavingTime) { self.assumeIsolated { $0.finish() } }
     }
 
     /// Reads nothing for some milliseconds, so that the sender's bytes pile up.
