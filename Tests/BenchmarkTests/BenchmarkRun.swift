@@ -26,7 +26,8 @@ final class BenchmarkRun: Sendable {
         child = try ChildProcess.start(
             ChildProcess.Command(
                 [programs.appending(path: "benchmark").path] + arguments + (hasPlace ? options : []),
-                environment: Sanitizer.options.merging(["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"]) { $1 }, outputPath: place.appending(path: "output").path,
+                environment: Sanitizer.options.merging(["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"]) { $1 },
+                outputPath: place.appending(path: "output").path,
                 errorPath: place.appending(path: "errors").path))
     }
 

@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test("says goodbye after every 20th push of thousands on several connections, every device is reached once and nothing piles up")
+    @Test("says goodbye after every 20th push of thousands, on several connections, every device is reached once")
     func goesAwayAgainAndAgain() async throws {
         let settings = ["OPENPUSH_EVENT_LOOPS": "2", "OPENPUSH_APNS_CONNECTIONS": "4"]
         try await Deployment.run(settings: settings) { gateway in

@@ -81,7 +81,7 @@ struct ChaosTests {
         }
     }
 
-    @Test("PostgreSQL by kill -9 while starts come in, each that its caller repeats until it is accepted reaches every device once")
+    @Test("PostgreSQL by kill -9 while starts come in, each that is repeated until it is accepted reaches every device once")
     func databaseUnderLoad() async throws {
         try await withCluster { cluster, gateway in
             try await gateway.storeDevices(Load.deviceCount)
@@ -141,7 +141,9 @@ private struct Load: Sendable {
         var last = "no answer"
         while ContinuousClock.now < deadline {
             // No answer at all is what a caller gets from a daemon that was killed.
-            guard let answer = try? await gateway.start("match-\(number)", more: #","idempotency_key":"\#(key)""#) else { continue }
+            guard let answer = try? await gateway.start("match-\(number)", more: #","idempotency_key":"\#(key)""#) else {
+                continue
+            }
             if answer.status == 201, let id = answer["id"] {
                 accepted.add(id)
                 return nil

@@ -63,7 +63,8 @@ final class RunningProgram: Sendable {
         let process = Process()
         process.executableURL = directory.appendingPathComponent(name)
         process.arguments = arguments
-        process.environment = environment.merging(Sanitizer.options.merging(["PATH": "/usr/bin:/bin"]) { $1 }) { given, _ in given }
+        process.environment = environment.merging(Sanitizer.options.merging(["PATH": "/usr/bin:/bin"]) { $1 }) { given, _ in given
+        }
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = output
         process.standardError = try FileHandle(forWritingTo: errors)
