@@ -82,7 +82,8 @@ let package = Package(
             "benchmark",
             ["APNs", "Configuration", "Gateway", "JSON", "Networking", "Observability", "PostgreSQL", "Security", "Store"],
             resources: [
-                .embedInCode("SQL/devices.sql"), .embedInCode("SQL/finished.sql"), .embedInCode("SQL/statements.sql"),
+                .embedInCode("SQL/delivered.sql"), .embedInCode("SQL/devices.sql"), .embedInCode("SQL/finished.sql"),
+                .embedInCode("SQL/statements.sql"), .embedInCode("SQL/tap.sql"), .embedInCode("SQL/tapped.sql"),
             ]),
         program("apns-simulator", ["APNsSimulator", "Networking", "Security"]),
 

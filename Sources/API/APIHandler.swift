@@ -12,6 +12,8 @@ package struct APIPorts: Sendable {
     package var waiter: any FanOutWaiter
     /// Keeps what devices tell.
     package var registry: any DeviceRegistry
+    /// Counts taps.
+    package var taps: any TapCounter
     /// Keeps stored audiences.
     package var segments: any SegmentDirectory
     /// Reads what dashboards show.
@@ -20,12 +22,13 @@ package struct APIPorts: Sendable {
     /// Puts the ports together.
     package init(
         directory: any PrincipalDirectory, admission: Admission, waiter: any FanOutWaiter, registry: any DeviceRegistry,
-        segments: any SegmentDirectory, reader: any NotificationReader
+        taps: any TapCounter, segments: any SegmentDirectory, reader: any NotificationReader
     ) {
         self.directory = directory
         self.admission = admission
         self.waiter = waiter
         self.registry = registry
+        self.taps = taps
         self.segments = segments
         self.reader = reader
     }
@@ -80,7 +83,7 @@ package struct APIHandler: HTTPHandler {
             firstAcceptanceTimeout: settings.firstAcceptanceTimeout, logger: logger)
         segments = SegmentRoutes(segments: ports.segments)
         devices = DeviceRoutes(
-            registry: ports.registry,
+            registry: ports.registry, taps: ports.taps,
             clickPolling: DeviceRoutes.ClickPolling(interval: settings.clickPollInterval, count: settings.clickPollCount),
             sleep: clock.sleep, now: clock.now)
         reading = ReadingRoutes(reader: ports.reader)

@@ -48,6 +48,7 @@ import Observability
         var arguments = try BenchmarkArguments(words)
         switch arguments.command {
         case "sender": return try await SenderBenchmark(&arguments).run()
+        case "clicks": return try await ClickBenchmark(&arguments).run()
         case "fan-out": return try await FanOutBenchmark(&arguments).run()
         case "--help": return help
         default: throw BenchmarkArguments.Mistake(description: "there is no benchmark '\(arguments.command)'")
@@ -56,6 +57,7 @@ import Observability
 
     private static let help = """
         usage: benchmark fan-out [OPTION VALUE]...
+               benchmark clicks [OPTION VALUE]...
                benchmark sender --port PORT --ca-file PATH [OPTION VALUE]...
 
         fan-out  everything of docs/performance.md in one run: starts a sink that plays APNs, PostgreSQL and openpushd, measures, and
@@ -70,6 +72,15 @@ import Observability
           --work-directory PATH   what it makes (.local/benchmark); must not exist
           --keep                  leaves that directory, with logs and database
           --checkout PATH         the top of the project's files (.)
+
+        clicks   taps that are put together, as openpushd counts them, against one statement a tap: starts PostgreSQL, measures both by
+                 turns, checks that every tap was counted, and ends what it started.
+
+          --taps N                of each measurement (100000)
+          --devices N             that were pushed (1000000)
+          --clients N             callers at once, each with one tap (1000)
+          --repetitions N         of each measurement (3)
+          --work-directory PATH, --keep, --checkout PATH  as above
 
         sender   the bare sender alone: tokens from memory, outcomes counted, nothing stored. An HTTP/2 server that answers every push
                  with 200 must listen on 127.0.0.1:PORT with a certificate of that authority.

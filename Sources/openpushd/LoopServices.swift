@@ -70,7 +70,8 @@ struct LoopServices: Sendable {
         let handler = APIHandler(
             ports: APIPorts(
                 directory: store, admission: Admission(ledger: ledger, renderer: renderer, now: { SystemClocks.now().seconds }),
-                waiter: LedgerFanOutWaiter(ledger: ledger, board: shared.board, clock: clock), registry: store, segments: store,
+                waiter: LedgerFanOutWaiter(ledger: ledger, board: shared.board, clock: clock), registry: store,
+                taps: TapBatcher(executor: loop, ledger: store, sleep: { await loop.sleep(for: $0) }), segments: store,
                 reader: store),
             clock: SystemClocks.api(on: loop),
             readiness: { [store] in [ReadinessPart(name: "database", isReady: await store.isReachable())] },

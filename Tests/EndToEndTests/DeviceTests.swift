@@ -193,6 +193,25 @@ import Testing
         }
     }
 
+    @Test("among a whole stadium that taps at once is counted exactly, and answered once that is stored")
+    func countsStadium() async throws {
+        try await Deployment.run { gateway in
+            try await gateway.storeDevices(60)
+            let start = try #require(try await gateway.start("match-1")["id"])
+            _ = try await gateway.waitUntilFinished(start)
+            // Two taps a device, from as many connections; two more of somebody who was not pushed.
+            try await withThrowingTaskGroup(of: Answer.self) { group in
+                for number in 1...61 {
+                    for _ in 0..<2 { group.addTask { try await gateway.tap(number, activity: "match-1") } }
+                }
+                for try await answer in group { #expect([200, 404].contains(answer.status), "\(answer.text)") }
+            }
+            let totals = try await gateway.summary(of: start)
+            #expect(totals.number("clicks") == 120)
+            #expect(totals.number("clicked_devices") == 60)
+        }
+    }
+
     private func firstTap(_ gateway: Deployment) async throws -> String {
         let connection = try await gateway.database.connect()
         let found = try await connection.queryUnprepared(

@@ -165,6 +165,13 @@ extension StoreFixture {
         return notification
     }
 
+    /// Taps on the device of that number.
+    func tap(_ number: Int, _ activityID: String, _ notification: UUID? = nil) async throws -> ClickResult {
+        let tap = Tap(
+            application: application.id, pushToken: Self.pushToken(number), activityID: activityID, notification: notification)
+        return try await store.count([tap])[0]
+    }
+
     func summary(_ notification: AcceptedNotification) async throws -> NotificationSummary {
         try #require(try await store.notification(notification.publicID, application: application.id))
     }

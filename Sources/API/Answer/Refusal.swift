@@ -18,6 +18,8 @@ enum Refusal: Error, Equatable, Sendable {
     case rateLimited(retryAfterSeconds: Int)
     /// Too much that was accepted waits to be sent.
     case overloaded(retryAfterSeconds: Int)
+    /// Too many taps wait to be counted.
+    case tooManyTaps(retryAfterSeconds: Int)
     case storage(StorageError)
 
     var status: Int {
@@ -30,7 +32,7 @@ enum Refusal: Error, Equatable, Sendable {
         case .conflict: 409
         case .rateLimited: 429
         case .storage(.refused): 500
-        case .overloaded, .storage(.unavailable): 503
+        case .overloaded, .tooManyTaps, .storage(.unavailable): 503
         }
     }
 
@@ -47,6 +49,7 @@ enum Refusal: Error, Equatable, Sendable {
         case .notFound(let text), .conflict(let text): [text]
         case .rateLimited: ["API rate limit exceeded."]
         case .overloaded: ["Too many starts of this app have not finished yet. Try again later."]
+        case .tooManyTaps: ["Too many taps wait to be counted. Try again."]
         case .storage(.unavailable): ["The service is temporarily unavailable. Try again."]
         case .storage(.refused): ["The server failed to do this."]
         }
@@ -63,7 +66,7 @@ enum Refusal: Error, Equatable, Sendable {
         switch self {
         case .unauthorized: [("www-authenticate", "Key")]
         case .methodNotAllowed(let methods): [("allow", methods.joined(separator: ", "))]
-        case .rateLimited(let seconds), .overloaded(let seconds): [("retry-after", "\(seconds)")]
+        case .rateLimited(let seconds), .overloaded(let seconds), .tooManyTaps(let seconds): [("retry-after", "\(seconds)")]
         case .storage(.unavailable): [("retry-after", "1")]
         default: []
         }

@@ -13,6 +13,7 @@ struct DeviceRoutes: Sendable {
     }
 
     let registry: any DeviceRegistry
+    let taps: any TapCounter
     let clickPolling: ClickPolling
     let sleep: @Sendable (Duration) async -> Void
     /// Seconds since 1970.
@@ -106,12 +107,12 @@ struct DeviceRoutes: Sendable {
         let notification = checks.optional("notification_id", FieldRule.uuid)
         try checks.finish()
         guard let pushToken, let activityID else { preconditionFailure("a required field is neither there nor reported") }
+        let tap = Tap(
+            application: application.id, pushToken: pushToken, activityID: activityID, notification: notification)
         for look in 0...clickPolling.count {
             if look > 0 { await sleep(clickPolling.interval) }
-            let result = try await Refusal.catching { () async throws(StorageError) in
-                try await registry.recordClick(
-                    activityID: activityID, notification: notification, pushToken: pushToken, application: application.id)
-            }
+            let result: ClickResult
+            do throws(TapFailure) { result = try await taps.count(tap) } catch { throw Refusal(error) }
             switch result {
             case .counted(let identifier): return .json(status: 200) { $0.member("notification_id", "\(identifier)") }
             case .unknownDevice: throw .unknownDevice
@@ -133,6 +134,13 @@ extension ActivityWindow {
 }
 
 extension Refusal {
+    fileprivate init(_ failure: TapFailure) {
+        switch failure {
+        case .tooManyWaiting: self = .tooManyTaps(retryAfterSeconds: TapLimits.retrySeconds)
+        case .storage(let error): self = .storage(error)
+        }
+    }
+
     fileprivate static func tooMany(_ field: String, limit: Int) -> Refusal {
         .fields([FieldError(field: field, problem: .tooManyTogether(limit: limit))])
     }

@@ -91,16 +91,6 @@ package enum UpdateTokenResult: Sendable {
     case unknownDevice
 }
 
-/// What became of a tap.
-package enum ClickResult: Sendable {
-    /// Counted for this notification.
-    case counted(notification: UUID)
-    /// No push to this device for this activity (or of this notification) is recorded.
-    case nothingDelivered(fanOutIsOpen: Bool)
-    /// No device has that push token.
-    case unknownDevice
-}
-
 /// What devices tell. Every method returns after the commit; one that changes nothing writes nothing.
 package protocol DeviceRegistry: Sendable {
     /// Adds or updates the device of a push token.
@@ -115,9 +105,6 @@ package protocol DeviceRegistry: Sendable {
         async throws(StorageError) -> UpdateTokenResult
     /// Notes that the activity is over on this device; false when the device holds no such activity.
     func endActivity(_ activityID: String, pushToken: [UInt8], application: ApplicationID) async throws(StorageError) -> Bool
-    /// Counts a tap for a notification, or for the latest push of the activity delivered to the device.
-    func recordClick(activityID: String, notification: UUID?, pushToken: [UInt8], application: ApplicationID)
-        async throws(StorageError) -> ClickResult
 }
 
 /// What became of a new segment.

@@ -79,9 +79,29 @@ struct BenchmarkDatabase: Sendable {
         }
     }
 
+    /// Connections of their own, for a measurement.
+    func openPool(size: Int, on loop: EventLoop, acquireTimeout: Duration) -> DatabasePool {
+        DatabasePool(loop: loop, options: options, size: size, acquireTimeout: acquireTimeout)
+    }
+
+    /// Makes a notification of an activity of its own, and its delivery to every device.
+    func deliver(activityID: String) async throws {
+        let script = String(decoding: PackageResources.delivered_sql, as: UTF8.self)
+        try await connection.queryUnprepared(
+            script, [.int32(application.id.rawValue), .text(activityID)], deadline: Self.patience)
+    }
+
+    /// The taps of an activity, and how many devices they came from.
+    func taps(activityID: String) async throws -> (taps: Int64, devices: Int64) {
+        let found = try await connection.queryUnprepared(
+            String(decoding: PackageResources.tapped_sql, as: UTF8.self),
+            [.int32(application.id.rawValue), .text(activityID)])
+        return (found.int64(row: 0, column: 0), found.int64(row: 0, column: 1))
+    }
+
     /// Does what the server would else do at some moment of the next measurement: vacuum of what was written, and a checkpoint.
     func settle() async throws {
-        for table in ["delivery", "fan_out_chunk", "fan_out", "notification", "activity", "worker"] {
+        for table in ["delivery", "click", "fan_out_chunk", "fan_out", "notification", "activity", "worker"] {
             _ = try await connection.execute("vacuum (analyze) \(table)", deadline: Self.patience)
         }
         _ = try await connection.execute("checkpoint", deadline: Self.patience)

@@ -125,6 +125,17 @@ import Testing
         #expect(api.ports.with { $0.sleeps.reduce(.zero, +) } == .seconds(2))
     }
 
+    @Test("are refused for a second while too many taps wait, or the database is away")
+    func refusesTaps() async {
+        api.ports.with { $0.areTapsRefused = true }
+        let refused = await post("clicks", Self.endBody)
+        #expect(refused.status == 503)
+        #expect(refused.headers["retry-after"] == "1")
+        #expect(refused.text == #"{"detail":"Too many taps wait to be counted. Try again."}"#)
+        api.ports.with { $0.failureBehindDirectory = .unavailable }
+        #expect(await post("clicks", Self.endBody).status == 503)
+    }
+
     @Test("do not wait when no fan-out is open")
     func clickDoesNotWait() async {
         api.ports.with { $0.clicks = [.nothingDelivered(fanOutIsOpen: false)] }

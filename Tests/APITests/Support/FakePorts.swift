@@ -3,8 +3,8 @@ import Security
 import Synchronization
 
 /// Every port of the API in memory: answers what a test sets, and notes what it was asked.
-final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, FanOutWaiter, DeviceRegistry, SegmentDirectory,
-    NotificationReader
+final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, FanOutWaiter, DeviceRegistry, TapCounter,
+    SegmentDirectory, NotificationReader
 {
     /// What the ports answer and what they were asked.
     struct State {
@@ -32,6 +32,7 @@ final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, 
         /// One a look; the last is repeated.
         var clicks: [ClickResult] = [.counted(notification: FakePorts.accepted.publicID)]
         var clickRequests: [UUID?] = []
+        var areTapsRefused = false
         var sleeps: [Duration] = []
 
         var segment = SegmentCreation.created(FakePorts.accepted.publicID)
@@ -143,12 +144,11 @@ final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, 
         try check()
         return state.withLock { $0.isKnown }
     }
-    func recordClick(activityID: String, notification: UUID?, pushToken: [UInt8], application: ApplicationID)
-        async throws(StorageError) -> ClickResult
-    {
-        try check()
+    func count(_ tap: Tap) async throws(TapFailure) -> ClickResult {
+        do throws(StorageError) { try check() } catch { throw .storage(error) }
+        if state.withLock({ $0.areTapsRefused }) { throw .tooManyWaiting }
         return state.withLock {
-            $0.clickRequests.append(notification)
+            $0.clickRequests.append(tap.notification)
             return $0.clicks.count > 1 ? $0.clicks.removeFirst() : $0.clicks[0]
         }
     }

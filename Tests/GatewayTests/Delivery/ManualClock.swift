@@ -23,6 +23,9 @@ final class ManualClock: Sendable {
             instant: { self.start + self.state.withLock { $0.elapsed } }, sleep: { await self.sleep($0) })
     }
 
+    /// Who sleeps now.
+    var sleeperCount: Int { state.withLock { $0.sleepers.count } }
+
     private var milliseconds: Int64 {
         let elapsed = state.withLock { $0.elapsed }
         return Int64(elapsed / .milliseconds(1))

@@ -9,9 +9,7 @@ import Testing
     private func click(
         _ number: Int, _ activityID: String, _ notification: UUID? = nil, _ fixture: StoreFixture
     ) async throws -> String {
-        let result = try await fixture.store.recordClick(
-            activityID: activityID, notification: notification, pushToken: StoreFixture.pushToken(number),
-            application: fixture.application.id)
+        let result = try await fixture.tap(number, activityID, notification)
         return switch result {
         case .counted(let notification): "\(notification)"
         case .nothingDelivered(let isOpen): isOpen ? "open" : "nothing"
@@ -66,6 +64,69 @@ import Testing
             #expect(try await fixture.text("select first_at::text from click") == first)
             let summary = try await fixture.summary(start)
             #expect(summary.clickCount == 31 && summary.clickedDeviceCount == 1)
+        }
+    }
+
+    @Test("of many apps, devices and activities are counted in one statement, each as it would be alone")
+    func countsBatch() async throws {
+        try await StoreFixture.with { fixture in
+            for number in 1...2 { try await fixture.addDevice(number) }
+            let worker = try await fixture.store.registerWorker(node: "a")
+            let first = try await fixture.accept(StoreFixture.start("match-1"))
+            let second = try await fixture.accept(StoreFixture.start("match-2"))
+            try await fixture.deliverEverything(worker)
+            _ = try await fixture.accept(StoreFixture.start("match-3"))
+            let other = try await StoreFixture.makeApplication(fixture.store, name: "Other")
+            func tap(_ number: Int, _ activityID: String, _ notification: UUID? = nil, app: Application? = nil) -> Tap {
+                Tap(
+                    application: (app ?? fixture.application).id, pushToken: StoreFixture.pushToken(number),
+                    activityID: activityID, notification: notification)
+            }
+            let results = try await fixture.store.count([
+                tap(1, "match-1"), tap(9, "match-1"), tap(2, "match-2"), tap(1, "match-1", first.publicID), tap(1, "match-3"),
+                tap(1, "match-1", app: other), tap(1, "match-2", first.publicID), tap(1, "match-1"), tap(1, "match-4"),
+            ])
+            #expect(
+                results == [
+                    .counted(notification: first.publicID), .unknownDevice, .counted(notification: second.publicID),
+                    .counted(notification: first.publicID), .nothingDelivered(fanOutIsOpen: true), .unknownDevice,
+                    .nothingDelivered(fanOutIsOpen: false), .counted(notification: first.publicID),
+                    .nothingDelivered(fanOutIsOpen: false),
+                ])
+            let summary = try await fixture.summary(first)
+            #expect(summary.clickCount == 3 && summary.clickedDeviceCount == 1)
+            #expect(try await fixture.store.count([]).isEmpty)
+        }
+    }
+
+    @Test("are counted exactly, and never in a deadlock, when batches of the same devices meet in any order")
+    func countsCrossingBatches() async throws {
+        try await StoreFixture.with(connections: 8) { fixture in
+            try await fixture.addDevices(40)
+            let worker = try await fixture.store.registerWorker(node: "a")
+            let start = try await fixture.accept(StoreFixture.start("match-1"))
+            try await fixture.deliverEverything(worker)
+            let deadlocks = "select deadlocks from pg_stat_database where datname = current_database()"
+            let before = try await fixture.number(deadlocks)
+            let taps = (1...40).map { number in
+                Tap(
+                    application: fixture.application.id, pushToken: StoreFixture.pushToken(number), activityID: "match-1",
+                    notification: nil)
+            }
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<60 {
+                    let batch = taps.shuffled()
+                    group.addTask { try await fixture.store.count(batch).filter { $0 != .unknownDevice }.count }
+                }
+                for try await count in group { #expect(count == 40) }
+            }
+            let summary = try await fixture.summary(start)
+            #expect(summary.clickCount == 60 * 40 && summary.clickedDeviceCount == 40)
+            #expect(try await fixture.number("select min(taps) from click") == 60)
+            #expect(try await fixture.number("select max(taps) from click") == 60)
+            // The server tells of deadlocks some time after them; one would also have been a wait of its deadlock_timeout, 1 s.
+            _ = try await fixture.session.execute("select pg_stat_force_next_flush()")
+            #expect(try await fixture.number(deadlocks) == before)
         }
     }
 }

@@ -53,9 +53,7 @@ import Testing
             #expect(after.state == .finished && after.targetedCount == 2 && after.acceptedCount == 2)
             #expect(after.pendingCount == 0 && after.clickCount == 3 && after.clickedDeviceCount == 2)
             // A tap that comes now has no push to belong to.
-            let tap = try await fixture.store.recordClick(
-                activityID: "match-1", notification: start.publicID, pushToken: StoreFixture.pushToken(1),
-                application: fixture.application.id)
+            let tap = try await fixture.tap(1, "match-1", start.publicID)
             guard case .nothingDelivered(fanOutIsOpen: false) = tap else { throw FixtureError.unexpected("\(tap)") }
         }
     }

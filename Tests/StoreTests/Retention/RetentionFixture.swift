@@ -24,8 +24,7 @@ extension StoreFixture {
         let worker = try await store.registerWorker(node: "finisher")
         try await deliverEverything(worker)
         for number in [1, 1, 2] {
-            _ = try await store.recordClick(
-                activityID: activityID, notification: nil, pushToken: Self.pushToken(number), application: application.id)
+            _ = try await tap(number, activityID)
         }
         try await store.releaseLease(of: worker)
         return start
