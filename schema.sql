@@ -160,6 +160,10 @@ create table if not exists segment (
     unique (app_id, name)
 );
 
+alter table segment add column if not exists note text not null default '';
+alter table segment add column if not exists changed_at timestamptz not null default now();
+create index if not exists segment_oldest on segment (app_id, created_at, public_id);
+
 -- One push-to-start token a device and type. The primary key answers a page of a fan-out without touching the table, as long as
 -- vacuum keeps up; hence its eager settings.
 create table if not exists start_token (

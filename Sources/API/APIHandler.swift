@@ -16,13 +16,18 @@ package struct APIPorts: Sendable {
     package var taps: any TapCounter
     /// Keeps stored audiences.
     package var segments: any SegmentDirectory
+    /// Counts audiences.
+    package var audiences: any AudienceCounter
+    /// Renders what a preview shows.
+    package var renderer: any PayloadRenderer
     /// Reads what dashboards show.
     package var reader: any NotificationReader
 
     /// Puts the ports together.
     package init(
         directory: any PrincipalDirectory, admission: Admission, waiter: any FanOutWaiter, registry: any DeviceRegistry,
-        taps: any TapCounter, segments: any SegmentDirectory, reader: any NotificationReader
+        taps: any TapCounter, segments: any SegmentDirectory, audiences: any AudienceCounter,
+        renderer: any PayloadRenderer, reader: any NotificationReader
     ) {
         self.directory = directory
         self.admission = admission
@@ -30,6 +35,8 @@ package struct APIPorts: Sendable {
         self.registry = registry
         self.taps = taps
         self.segments = segments
+        self.audiences = audiences
+        self.renderer = renderer
         self.reader = reader
     }
 }
@@ -64,6 +71,7 @@ package struct APIHandler: HTTPHandler {
     private let authentication: Authentication
     private let activities: ActivityRoutes
     private let segments: SegmentRoutes
+    private let audiences: AudienceRoutes
     private let devices: DeviceRoutes
     private let reading: ReadingRoutes
     private let operations: OperationsRoutes
@@ -82,6 +90,7 @@ package struct APIHandler: HTTPHandler {
             requests: ActivityRequests(now: clock.now), admission: ports.admission, waiter: ports.waiter,
             firstAcceptanceTimeout: settings.firstAcceptanceTimeout, logger: logger)
         segments = SegmentRoutes(segments: ports.segments)
+        audiences = AudienceRoutes(counter: ports.audiences, renderer: ports.renderer, now: clock.now)
         devices = DeviceRoutes(
             registry: ports.registry, taps: ports.taps,
             clickPolling: DeviceRoutes.ClickPolling(interval: settings.clickPollInterval, count: settings.clickPollCount),
@@ -156,7 +165,11 @@ package struct APIHandler: HTTPHandler {
         case .startActivity:
             return try await activities.start(request, activityType: parameter, application: application)
         case .pushActivity: return try await activities.push(request, activityID: parameter, application: application)
-        case .createSegment: return try await segments.create(request, application: application)
+        case .createAppSegment, .listAppSegments, .readAppSegment, .changeAppSegment, .removeAppSegment, .createSegment,
+            .listSegments, .readSegment, .changeSegment, .removeSegment:
+            return try await segments.respond(to: request, route: route, parameter: parameter, application: application)
+        case .previewAudience: return try await audiences.preview(request, application: application)
+        case .countUnsaved: return try await audiences.countUnsaved(request, application: application)
         case .registerDevice: return try await devices.register(request, application: application)
         case .setUpdateToken: return try await devices.setUpdateToken(request, application: application)
         case .setStartToken: return try await devices.setStartToken(request, application: application)

@@ -72,9 +72,9 @@ extension StorageError {
 package enum StoreStatements {
     package static let all =
         AbandonedChunkStatements.all + AdministrationStatements.all + ClickStatements.all + CarvingStatements.all
-        + ChunkClaimStatements.all + ChunkRecordStatements.all + DeviceStatements.all + FanOutStatements.all
-        + MaintenanceStatements.all + PartitionStatements.all + PendingStateStatements.all + PrincipalStatements.all
-        + ProviderTokenStatements.all + RateLimitStatements.all + ReachabilityStatements.all + ReaderStatements.all
-        + ResendStatements.all + RetentionStatements.all + SegmentStatements.all + StartStatements.all
+        + ChunkClaimStatements.all + CountingStatements.all + ChunkRecordStatements.all + DeviceStatements.all
+        + FanOutStatements.all + MaintenanceStatements.all + PartitionStatements.all + PendingStateStatements.all
+        + PrincipalStatements.all + ProviderTokenStatements.all + RateLimitStatements.all + ReachabilityStatements.all
+        + ReaderStatements.all + ResendStatements.all + RetentionStatements.all + SegmentStatements.all + StartStatements.all
         + StartTokenStatements.all + UpdateStatements.all + UpdateTokenStatements.all + WorkerStatements.all
 }

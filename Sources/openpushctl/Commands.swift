@@ -125,8 +125,10 @@ enum Commands {
         return try await Session.run { session in
             let application = try await session.application(publicID)
             let creation = try await session.store.createSegment(
-                id: nil, name: name, definition: definition, application: application.id)
-            guard case .created(let id) = creation else { throw CommandFailure.data("the app has a segment of that name") }
+                NewSegment(id: nil, name: name, note: "", definition: definition), application: application.id)
+            guard case .created(let id) = creation else {
+                throw CommandFailure.data("the app has a segment of that name, or as many as it may have")
+            }
             return Report(
                 members: [("segment_id", .text("\(id)")), ("name", .text(name)), ("app_id", .text("\(publicID)"))],
                 lines: ["Segment \(id) (\(name)) is created."])

@@ -68,7 +68,7 @@ struct ActivityRequests: Sendable {
     }
 
     /// What both bodies have.
-    private struct Shared {
+    struct Shared {
         /// The priority of a request that names none.
         static let defaultPriority = 10
 
@@ -79,9 +79,15 @@ struct ActivityRequests: Sendable {
         let relevanceScore: [UInt8]?
         let priority: Int
 
-        init(_ checks: inout FieldChecks, needsTexts: Bool) {
-            contentState = checks.required("event_updates", FieldRule.rawObject)
-            name = checks.required("name", FieldRule.name)
+        /// - Parameter isPreview: nothing is sent, and so neither a state nor a name is needed.
+        init(_ checks: inout FieldChecks, needsTexts: Bool, isPreview: Bool = false) {
+            if isPreview {
+                contentState = checks.optional("event_updates", FieldRule.rawObject)
+                name = checks.optional("name", FieldRule.name)
+            } else {
+                contentState = checks.required("event_updates", FieldRule.rawObject)
+                name = checks.required("name", FieldRule.name)
+            }
             let bodies = checks.localizedText("contents", isRequired: needsTexts)
             let titles = checks.localizedText("headings", isRequired: needsTexts)
             alerts = LocalizedText.alerts(titles: titles, bodies: bodies)

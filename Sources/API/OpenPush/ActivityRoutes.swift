@@ -35,7 +35,7 @@ struct ActivityRoutes: Sendable {
         case .decided(.nobody):
             let problem = FieldProblem.nobodyHoldsStartToken(activityType: command.activityType)
             throw .fields([FieldError(field: "activity_type", problem: problem)])
-        case .decided(.unknownSegments(let names)): throw Self.unknownSegments(names, of: command.audience)
+        case .decided(.unknownSegments(let names)): throw .unknownSegments(names, of: command.audience)
         }
     }
 
@@ -64,8 +64,11 @@ struct ActivityRoutes: Sendable {
             writer.member("notification_id", "\(identifier)")
         }
     }
+}
 
-    private static func unknownSegments(_ names: [String], of audience: Audience) -> Refusal {
+extension Refusal {
+    /// Each name under the field it came in.
+    static func unknownSegments(_ names: [String], of audience: Audience) -> Refusal {
         var included: Set<ExactText> = []
         if case .segments(let names, _) = audience { included = Set(names.map { ExactText($0) }) }
         return .fields(
@@ -75,9 +78,7 @@ struct ActivityRoutes: Sendable {
                     problem: .unknownSegment(name))
             })
     }
-}
 
-extension Refusal {
     /// The body would be larger than APNs takes; what of it is too long only the caller knows, most often the state.
     fileprivate static func tooLarge(byteCount: Int, limit: Int) -> Refusal {
         .fields([FieldError(field: "event_updates", problem: .tooLarge(byteCount: byteCount, limit: limit))])

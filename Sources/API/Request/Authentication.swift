@@ -49,7 +49,10 @@ extension Route {
     /// The kinds of keys that may use it; none when it is open to everybody.
     var allowedKinds: Set<KeyKind> {
         switch self {
-        case .startActivity, .pushActivity, .createSegment: [.rest]
+        case .startActivity, .pushActivity, .createAppSegment, .listAppSegments, .readAppSegment, .changeAppSegment,
+            .removeAppSegment, .createSegment, .listSegments, .readSegment, .changeSegment, .removeSegment, .previewAudience,
+            .countUnsaved:
+            [.rest]
         case .registerDevice, .setUpdateToken, .setStartToken, .removeStartToken, .recordClick, .endActivity: [.client, .rest]
         case .readNotification, .listNotifications, .readActivity: [.read, .rest]
         case .live, .ready, .metrics: []

@@ -2,7 +2,18 @@
 enum Route: String, CaseIterable, Sendable {
     case startActivity
     case pushActivity
+    case createAppSegment
+    case listAppSegments
+    case readAppSegment
+    case changeAppSegment
+    case removeAppSegment
     case createSegment
+    case listSegments
+    case readSegment
+    case changeSegment
+    case removeSegment
+    case previewAudience
+    case countUnsaved
     case registerDevice
     case setUpdateToken
     case setStartToken
@@ -19,11 +30,14 @@ enum Route: String, CaseIterable, Sendable {
     /// The method; HEAD is answered where GET is.
     var method: String {
         switch self {
-        case .startActivity, .pushActivity, .createSegment, .registerDevice, .setUpdateToken, .setStartToken, .recordClick,
-            .endActivity:
+        case .startActivity, .pushActivity, .createAppSegment, .createSegment, .previewAudience, .countUnsaved, .registerDevice,
+            .setUpdateToken, .setStartToken, .recordClick, .endActivity:
             "POST"
-        case .removeStartToken: "DELETE"
-        case .readNotification, .listNotifications, .readActivity, .live, .ready, .metrics: "GET"
+        case .changeAppSegment, .changeSegment: "PATCH"
+        case .removeStartToken, .removeAppSegment, .removeSegment: "DELETE"
+        case .listAppSegments, .readAppSegment, .listSegments, .readSegment, .readNotification, .listNotifications,
+            .readActivity, .live, .ready, .metrics:
+            "GET"
         }
     }
 
@@ -32,7 +46,12 @@ enum Route: String, CaseIterable, Sendable {
         switch self {
         case .startActivity: ["apps", ":app", "activities", "activity", ":type"]
         case .pushActivity: ["apps", ":app", "live_activities", ":activity", "notifications"]
-        case .createSegment: ["apps", ":app", "segments"]
+        case .createAppSegment, .listAppSegments: ["apps", ":app", "segments"]
+        case .readAppSegment, .changeAppSegment, .removeAppSegment: ["apps", ":app", "segments", ":segment"]
+        case .createSegment, .listSegments: ["v1", "segments"]
+        case .readSegment, .changeSegment, .removeSegment: ["v1", "segments", ":segment"]
+        case .previewAudience: ["v1", "audiences", "preview"]
+        case .countUnsaved: ["notifications", "count-unsaved"]
         case .registerDevice: ["v1", "devices"]
         case .setUpdateToken: ["v1", "live-activities", "update-tokens"]
         case .setStartToken, .removeStartToken: ["v1", "live-activities", "start-tokens"]
@@ -50,8 +69,8 @@ enum Route: String, CaseIterable, Sendable {
     /// The shape of its errors.
     var envelope: Envelope {
         switch self {
-        case .startActivity, .pushActivity: .errors
-        case .createSegment: .success
+        case .startActivity, .pushActivity, .countUnsaved: .errors
+        case .createAppSegment, .listAppSegments, .readAppSegment, .changeAppSegment, .removeAppSegment: .success
         default: .detail
         }
     }

@@ -26,7 +26,7 @@ enum Router {
 
     /// The shape of errors for a path that is no route.
     static func envelope(for request: HTTPRequest) -> Envelope {
-        request.path == "/apps" || request.path.hasPrefix("/apps/") ? .errors : .detail
+        ["/apps", "/notifications"].contains { request.path == $0 || request.path.hasPrefix("\($0)/") } ? .errors : .detail
     }
 
     private static func parameters(of pattern: [String], in segments: [String]) -> [String]? {

@@ -12,6 +12,10 @@ package enum AdmissionLimits {
     package static let filterCount = 200
     /// Most segments a request may include, and most it may exclude.
     package static let segmentCount = 200
+    /// Most segments one app may store.
+    package static let storedSegmentCount = 10_000
+    /// Longest description of a segment, in UTF-8 bytes.
+    package static let noteByteCount = 1_024
     /// Longest device, start or update token, in bytes (400 hexadecimal characters). Apple states no size.
     package static let tokenByteCount = 200
     /// Most tags and most aliases of one device.

@@ -106,20 +106,3 @@ package protocol DeviceRegistry: Sendable {
     /// Notes that the activity is over on this device; false when the device holds no such activity.
     func endActivity(_ activityID: String, pushToken: [UInt8], application: ApplicationID) async throws(StorageError) -> Bool
 }
-
-/// What became of a new segment.
-package enum SegmentCreation: Sendable {
-    case created(UUID)
-    /// A segment of that name (or identifier) exists.
-    case conflict
-}
-
-/// Stored audiences.
-package protocol SegmentDirectory: Sendable {
-    /// Stores a definition under a name that is unique in the app.
-    ///
-    /// - Parameters:
-    ///   - definition: the JSON array of filters as it came in; parses to `filters`.
-    func createSegment(id: UUID?, name: String, definition: [UInt8], application: ApplicationID)
-        async throws(StorageError) -> SegmentCreation
-}

@@ -1,5 +1,4 @@
 import Gateway
-import JSON
 import PostgreSQL
 
 /// Who a start goes to, as far as it can be said when the start is accepted.
@@ -47,12 +46,7 @@ extension Store {
             SegmentStatements.find, [.application(application), .textArray(included + excluded)])
         var branches: [ExactText: [[FilterCondition]]] = [Self.everybodySegment: FrozenAudience.everybody]
         for row in 0..<stored.rowCount {
-            let definition = stored.bytes(row: row, column: 1)
-            // Parsed when it was stored; a version that understands less must not send to somebody else.
-            guard let list = try? JSONDocument(parsing: definition).root,
-                let expression = try? FilterParser.parse(list, field: "filters")
-            else { throw StorageError.refused(sqlState: SQLStates.unreadableValue) }
-            branches[ExactText(stored.text(row: row, column: 0))] = expression.branches
+            branches[ExactText(stored.text(row: row, column: 0))] = try Self.branches(of: stored.bytes(row: row, column: 1))
         }
         let included = included.map { ExactText($0) }
         let excluded = excluded.map { ExactText($0) }

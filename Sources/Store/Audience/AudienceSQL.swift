@@ -62,6 +62,20 @@ struct AudienceSQL {
             """
     }
 
+    /// The same of every device of the app, not only those that hold a start token of the type; that token, or null, is `held`.
+    var deviceSource: String {
+        """
+        from device
+            cross join lateral (select device.device_id) as token
+            left join start_token as held on held.app_id = \(Position.application) and held.type_id = \(Position.type)
+                and held.device_id = device.device_id
+        where device.app_id = \(Position.application)
+            and device.device_id > \(Position.low) and device.device_id <= \(Position.high)
+            and (\(Position.moment)::timestamptz is not null and \(Position.texts)::text[] is not null)
+            and \(condition)
+        """
+    }
+
     private mutating func disjunction(_ branches: [[FilterCondition]]) -> String {
         var alternatives: [String] = []
         for branch in branches {

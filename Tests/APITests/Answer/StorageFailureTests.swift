@@ -13,6 +13,9 @@ import Testing
             "POST", "/apps/\(TestAPI.app)/segments",
             Body([("name", #""F""#), ("filters", #"[{"field":"country","relation":"exists"}]"#)])
         ),
+        ("GET", "/apps/\(TestAPI.app)/segments", Body([])), ("GET", "/v1/segments/\(TestAPI.identifier)", Body([])),
+        ("PATCH", "/v1/segments/\(TestAPI.identifier)", Body([])), ("DELETE", "/v1/segments/\(TestAPI.identifier)", Body([])),
+        ("POST", "/v1/audiences/preview", Body([("activity_type", #""T""#), ("included_segments", #"["All"]"#)])),
         ("POST", "/v1/devices", .device),
         (
             "POST", "/v1/live-activities/update-tokens",

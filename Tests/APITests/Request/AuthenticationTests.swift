@@ -39,7 +39,12 @@ import Testing
     /// One request of every route that needs a key: method, target, who may use it.
     static let protected: [(String, String, Set<KeyKind>)] = [
         ("POST", TestAPI.startPath, [.rest]), ("POST", TestAPI.pushPath, [.rest]),
-        ("POST", "/apps/\(TestAPI.app)/segments", [.rest]),
+        ("POST", "/apps/\(TestAPI.app)/segments", [.rest]), ("GET", "/apps/\(TestAPI.app)/segments", [.rest]),
+        ("GET", "/apps/\(TestAPI.app)/segments/s", [.rest]), ("PATCH", "/apps/\(TestAPI.app)/segments/s", [.rest]),
+        ("DELETE", "/apps/\(TestAPI.app)/segments/s", [.rest]), ("POST", "/v1/segments", [.rest]),
+        ("GET", "/v1/segments", [.rest]), ("GET", "/v1/segments/s", [.rest]), ("PATCH", "/v1/segments/s", [.rest]),
+        ("DELETE", "/v1/segments/s", [.rest]), ("POST", "/v1/audiences/preview", [.rest]),
+        ("POST", "/notifications/count-unsaved", [.rest]),
         ("POST", "/v1/devices", [.client, .rest]), ("POST", "/v1/live-activities/update-tokens", [.client, .rest]),
         ("POST", "/v1/live-activities/start-tokens", [.client, .rest]),
         ("DELETE", "/v1/live-activities/start-tokens", [.client, .rest]),

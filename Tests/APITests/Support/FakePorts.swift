@@ -4,7 +4,7 @@ import Synchronization
 
 /// Every port of the API in memory: answers what a test sets, and notes what it was asked.
 final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, FanOutWaiter, DeviceRegistry, TapCounter,
-    SegmentDirectory, NotificationReader
+    SegmentDirectory, AudienceCounter, NotificationReader
 {
     /// What the ports answer and what they were asked.
     struct State {
@@ -19,6 +19,8 @@ final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, 
         var firstAcceptance = FirstAcceptance.accepted
         var timeouts: [Duration] = []
         var bodyByteCount = 0
+        /// The body itself; nil for one of `bodyByteCount` bytes.
+        var bodyText: String?
         var starts: [StartCommand] = []
         var updates: [UpdateCommand] = []
         var admittedCalls = 0
@@ -37,6 +39,12 @@ final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, 
 
         var segment = SegmentCreation.created(FakePorts.accepted.publicID)
         var definitions: [String] = []
+        var segmentPage = SegmentPage(segments: [], totalCount: 0, next: nil)
+        var segmentChange = SegmentChangeResult.changed
+        var segmentRequests: [String] = []
+        var preview = PreviewResult.counted(
+            AudiencePreview(matchedCount: 10, productionCount: 6, sandboxCount: 1, unknownEntryCount: 2))
+        var previewTypes: [String?] = []
 
         var summary: NotificationSummary?
         var page: [NotificationSummary]? = []
@@ -98,7 +106,7 @@ final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, 
         FanOutProgress(acceptedCount: 0, isFinished: false)
     }
     func render(_ content: PushContent, timestamp: Int64, alert: LocalizedAlert?) -> [UInt8] {
-        Array(repeating: 0, count: state.withLock { $0.bodyByteCount })
+        state.withLock { state in state.bodyText.map { Array($0.utf8) } ?? Array(repeating: 0, count: state.bodyByteCount) }
     }
     func waitForFirstAcceptance(of notification: AcceptedNotification, timeout: Duration) async -> FirstAcceptance {
         state.withLock {
@@ -154,13 +162,46 @@ final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, 
     }
 
     // Segments and reading.
-    func createSegment(id: UUID?, name: String, definition: [UInt8], application: ApplicationID)
-        async throws(StorageError) -> SegmentCreation
+    func createSegment(_ segment: NewSegment, application: ApplicationID) async throws(StorageError) -> SegmentCreation {
+        try check()
+        return state.withLock {
+            $0.definitions.append(String(decoding: segment.definition, as: UTF8.self))
+            return $0.segment
+        }
+    }
+    func segments(from start: SegmentPageStart, limit: Int, application: ApplicationID) async throws(StorageError) -> SegmentPage
     {
         try check()
         return state.withLock {
-            $0.definitions.append(String(decoding: definition, as: UTF8.self))
-            return $0.segment
+            $0.segmentRequests.append("\(start) \(limit)")
+            return $0.segmentPage
+        }
+    }
+    func segment(_ id: UUID, application: ApplicationID) async throws(StorageError) -> StoredSegment? {
+        try check()
+        return state.withLock { $0.segmentPage.segments.first }
+    }
+    func countDevices(in segment: StoredSegment, application: ApplicationID) async throws(StorageError) -> Int64 { 12 }
+    func changeSegment(_ id: UUID, _ change: SegmentChange, application: ApplicationID)
+        async throws(StorageError) -> SegmentChangeResult
+    {
+        try check()
+        return state.withLock {
+            $0.segmentRequests.append("\(change.name ?? "-") \(change.note ?? "-") \(change.definition?.count ?? 0)")
+            return $0.segmentChange
+        }
+    }
+    func removeSegment(_ id: UUID, application: ApplicationID) async throws(StorageError) -> Bool {
+        try check()
+        return state.withLock { $0.isKnown }
+    }
+    func preview(_ audience: Audience, activityType: String?, application: ApplicationID)
+        async throws(StorageError) -> PreviewResult
+    {
+        try check()
+        return state.withLock {
+            $0.previewTypes.append(activityType)
+            return $0.preview
         }
     }
     func notification(_ publicID: UUID, application: ApplicationID) async throws(StorageError) -> NotificationSummary? {

@@ -252,7 +252,8 @@ import Testing
             let muted = #"[{"field":"tag","key":"muted","relation":"exists"}]"#
             for (name, definition) in [("Germans", germans), ("Muted", muted)] {
                 _ = try await fixture.store.createSegment(
-                    id: nil, name: name, definition: Array(definition.utf8), application: fixture.application.id)
+                    NewSegment(id: nil, name: name, note: "", definition: Array(definition.utf8)),
+                    application: fixture.application.id)
             }
             let notification = try await fixture.accept(
                 StoreFixture.start("match-1", .segments(included: ["Germans"], excluded: ["Muted"])))
@@ -272,7 +273,8 @@ import Testing
             for (name, country) in [(composed, "DE"), (decomposed, "FR"), ("one " + composed, "DE")] {
                 let definition = #"[{"field":"country","relation":"=","value":"\#(country)"}]"#
                 _ = try await fixture.store.createSegment(
-                    id: nil, name: name, definition: Array(definition.utf8), application: fixture.application.id)
+                    NewSegment(id: nil, name: name, note: "", definition: Array(definition.utf8)),
+                    application: fixture.application.id)
             }
             let notification = try await fixture.accept(
                 StoreFixture.start("match-1", .segments(included: [composed], excluded: [decomposed])))
@@ -297,12 +299,14 @@ import Testing
             try await fixture.addDevice(2) { $0.country = "FR" }
             let definition = #"[{"field":"country","relation":"=","value":"FR"}]"#
             let creation = try await fixture.store.createSegment(
-                id: UUID(high: 3, low: 4), name: "All", definition: Array(definition.utf8), application: fixture.application.id)
+                NewSegment(id: UUID(high: 3, low: 4), name: "All", note: "", definition: Array(definition.utf8)),
+                application: fixture.application.id)
             guard case .created(let id) = creation else { throw FixtureError.unexpected("\(creation)") }
             #expect(id == UUID(high: 3, low: 4))
             for (id, name) in [(nil, "All"), (id, "Other")] {
                 let again = try await fixture.store.createSegment(
-                    id: id, name: name, definition: Array(definition.utf8), application: fixture.application.id)
+                    NewSegment(id: id, name: name, note: "", definition: Array(definition.utf8)),
+                    application: fixture.application.id)
                 guard case .conflict = again else {
                     Issue.record("\(again)")
                     continue

@@ -1,0 +1,127 @@
+package import Gateway
+import PostgreSQL
+
+extension Store: AudienceCounter {
+    /// Longest that counting an audience may take; then the caller hears 503. A million devices take about a second.
+    static let countTimeoutMilliseconds = 8_000
+
+    package func preview(_ audience: Audience, activityType: String?, application: ApplicationID)
+        async throws(StorageError) -> PreviewResult
+    {
+        try await transaction { connection in
+            var type: Int32?
+            if let activityType {
+                let found = try await connection.query(
+                    CountingStatements.type, [.application(application), .text(activityType)])
+                type = found.rowCount == 1 ? found.int32(row: 0, column: 0) : nil
+            }
+            return try await self.preview(audience, type: type, application: application, on: connection)
+        }
+    }
+
+    private func preview(
+        _ audience: Audience, type: Int32?, application: ApplicationID, on connection: DatabaseConnection
+    ) async throws -> PreviewResult {
+        let ofType: [Parameter] = [.application(application), .int32(type ?? Self.noType)]
+        switch audience {
+        case .aliases(let aliases):
+            let lists: [Parameter] = [.textArray(aliases.map(\.label)), .textArray(aliases.map(\.identifier))]
+            let counted = try await connection.query(CountingStatements.aliases, ofType + lists)
+            return .counted(AudiencePreview(counted))
+        case .subscriptions(let subscriptions):
+            let counted = try await connection.query(
+                CountingStatements.subscriptions, ofType + [.uuidArray(subscriptions.map(\.bytes))])
+            return .counted(AudiencePreview(counted))
+        case .segments, .filters:
+            switch try await resolve(audience, type: type, application: application, on: connection) {
+            case .unknownSegments(let names): return .unknownSegments(names)
+            case .conditions(let conditions):
+                return .counted(try await count(conditions, type: type, application: application, on: connection))
+            case .devices: preconditionFailure("segments and filters are conditions")
+            }
+        }
+    }
+
+    /// No type has this number.
+    private static let noType: Int32 = 0
+
+    func count(
+        _ audience: FrozenAudience, type: Int32?, application: ApplicationID, on connection: DatabaseConnection
+    ) async throws -> AudiencePreview {
+        let moment = try await connection.run([
+            StatementCall(StartStatements.limitTime, [.text("\(Self.countTimeoutMilliseconds)")]),
+            StatementCall(CountingStatements.moment),
+        ])[1].timestampMicroseconds(row: 0, column: 0)
+        let sql = AudienceSQL(audience)
+        let counted = try await connection.queryUnprepared(
+            "select \(CountingStatements.counts) \(sql.deviceSource)",
+            sql.parameters(
+                application: application, type: type ?? Self.noType, low: 0, high: .max, momentMicroseconds: moment))
+        return AudiencePreview(counted)
+    }
+}
+
+extension AudiencePreview {
+    /// Reads `CountingStatements.counts`, and behind them the entries that name nobody, where a list was given.
+    fileprivate init(_ row: QueryResult) {
+        self.init(
+            matchedCount: row.int64(row: 0, column: 0), productionCount: row.int64(row: 0, column: 1),
+            sandboxCount: row.int64(row: 0, column: 2),
+            unknownEntryCount: row.columnCount > 3 ? row.int64(row: 0, column: 3) : 0)
+    }
+}
+
+enum CountingStatements {
+    static let all = [type, moment, aliases, subscriptions]
+
+    static let type = Statement(
+        name: "counting_type", text: "select type_id from activity_type where app_id = $1 and name = $2")
+
+    static let moment = Statement(name: "counting_moment", text: "select now()")
+
+    /// Devices, and those with a start token of each environment; each device is one row.
+    static let counts = counts(of: "held.environment")
+
+    private static func counts(of environment: String) -> String {
+        """
+        count(*), count(*) filter (where \(environment) = \(PushEnvironment.production.rawValue)), \
+        count(*) filter (where \(environment) = \(PushEnvironment.sandbox.rawValue))
+        """
+    }
+
+    /// The same of a list, and its entries that name no device. `found` has a row an entry and device.
+    private static func ofList(name: String, found: String) -> Statement {
+        Statement(
+            name: name,
+            text: """
+                with found as materialized (\(found)),
+                matched as (
+                    select distinct found.device_id from found where found.device_id is not null),
+                counted as (
+                    select \(counts)
+                    from matched left join start_token as held
+                        on held.app_id = $1 and held.type_id = $2 and held.device_id = matched.device_id)
+                select counted.*, (select count(*) from found where found.device_id is null)
+                from counted
+                """)
+    }
+
+    /// App, type, labels, identifiers.
+    static let aliases = ofList(
+        name: "counting_aliases",
+        found: """
+            select alias.device_id
+            from unnest($3::text[], $4::text[]) as wanted (label, identifier)
+                left join device_alias as alias on alias.app_id = $1 and alias.label = wanted.label
+                    and alias.identifier = wanted.identifier
+            """)
+
+    /// App, type, subscription ids.
+    static let subscriptions = ofList(
+        name: "counting_subscriptions",
+        found: """
+            select device.device_id
+            from unnest($3::uuid[]) as wanted (public_id)
+                left join device on device.app_id = $1 and device.public_id = wanted.public_id
+            """)
+}
