@@ -192,6 +192,7 @@ create table if not exists activity (
 ) with (fillfactor = 70);
 create unique index if not exists activity_running on activity (app_id, activity_id) where ended_at is null;
 create index if not exists activity_newest on activity (app_id, activity_id, activity_number desc);
+create index if not exists activity_app on activity (app_id, activity_number desc);
 
 create table if not exists update_token (
     activity_number  bigint not null,

@@ -22,12 +22,14 @@ package struct APIPorts: Sendable {
     package var renderer: any PayloadRenderer
     /// Reads what dashboards show.
     package var reader: any NotificationReader
+    /// Reads single devices, lists and statistics.
+    package var dashboards: any DashboardReader
 
     /// Puts the ports together.
     package init(
         directory: any PrincipalDirectory, admission: Admission, waiter: any FanOutWaiter, registry: any DeviceRegistry,
         taps: any TapCounter, segments: any SegmentDirectory, audiences: any AudienceCounter,
-        renderer: any PayloadRenderer, reader: any NotificationReader
+        renderer: any PayloadRenderer, reader: any NotificationReader, dashboards: any DashboardReader
     ) {
         self.directory = directory
         self.admission = admission
@@ -38,6 +40,7 @@ package struct APIPorts: Sendable {
         self.audiences = audiences
         self.renderer = renderer
         self.reader = reader
+        self.dashboards = dashboards
     }
 }
 
@@ -74,6 +77,9 @@ package struct APIHandler: HTTPHandler {
     private let audiences: AudienceRoutes
     private let devices: DeviceRoutes
     private let reading: ReadingRoutes
+    private let messages: MessageRoutes
+    private let dashboards: DashboardRoutes
+    private let deviceReading: DeviceReadingRoutes
     private let operations: OperationsRoutes
     private let metrics: Metrics
     private let logger: Logger
@@ -95,7 +101,10 @@ package struct APIHandler: HTTPHandler {
             registry: ports.registry, taps: ports.taps,
             clickPolling: DeviceRoutes.ClickPolling(interval: settings.clickPollInterval, count: settings.clickPollCount),
             sleep: clock.sleep, now: clock.now)
-        reading = ReadingRoutes(reader: ports.reader)
+        dashboards = DashboardRoutes(deliveries: ports.dashboards)
+        reading = ReadingRoutes(reader: ports.reader, dashboards: dashboards)
+        deviceReading = DeviceReadingRoutes(reader: ports.dashboards, now: clock.now)
+        messages = MessageRoutes(reader: ports.reader)
         operations = OperationsRoutes(readiness: readiness, metrics: metrics)
         self.metrics = metrics
         self.logger = logger
@@ -176,9 +185,16 @@ package struct APIHandler: HTTPHandler {
         case .removeStartToken: return try await devices.removeStartToken(request, application: application)
         case .recordClick: return try await devices.recordClick(request, application: application)
         case .endActivity: return try await devices.endActivity(request, application: application)
-        case .readNotification: return try await reading.notification(parameter, application: application)
+        case .readNotification: return try await reading.notification(request, id: parameter, application: application)
         case .listNotifications: return try await reading.notifications(request, application: application)
         case .readActivity: return try await reading.activity(parameter, application: application)
+        case .listActivities: return try await dashboards.activities(request, application: application)
+        case .listDeliveries:
+            return try await dashboards.deliveries(request, notification: parameter, application: application)
+        case .readDevice: return try await deviceReading.device(parameter, application: application)
+        case .listPushes: return try await deviceReading.timeline(request, device: parameter, application: application)
+        case .readStatistics: return try await deviceReading.statistics(request, application: application)
+        case .readMessage: return try await messages.message(request, id: parameter, application: application)
         case .live, .ready, .metrics: preconditionFailure("answered above, without a key")
         }
     }

@@ -72,9 +72,10 @@ extension StorageError {
 package enum StoreStatements {
     package static let all =
         AbandonedChunkStatements.all + AdministrationStatements.all + ClickStatements.all + CarvingStatements.all
-        + ChunkClaimStatements.all + CountingStatements.all + ChunkRecordStatements.all + DeviceStatements.all
-        + FanOutStatements.all + MaintenanceStatements.all + PartitionStatements.all + PendingStateStatements.all
-        + PrincipalStatements.all + ProviderTokenStatements.all + RateLimitStatements.all + ReachabilityStatements.all
-        + ReaderStatements.all + ResendStatements.all + RetentionStatements.all + SegmentStatements.all + StartStatements.all
-        + StartTokenStatements.all + UpdateStatements.all + UpdateTokenStatements.all + WorkerStatements.all
+        + ChunkClaimStatements.all + CountingStatements.all + ChunkRecordStatements.all + DeliveryReaderStatements.all
+        + DeviceReaderStatements.all + DeviceStatements.all + FanOutStatements.all + MaintenanceStatements.all
+        + PartitionStatements.all + PendingStateStatements.all + PrincipalStatements.all + ProviderTokenStatements.all
+        + RateLimitStatements.all + ReachabilityStatements.all + ReaderStatements.all + ResendStatements.all
+        + RetentionStatements.all + SegmentStatements.all + StartStatements.all + StartTokenStatements.all
+        + StatisticsStatements.all + UpdateStatements.all + UpdateTokenStatements.all + WorkerStatements.all
 }

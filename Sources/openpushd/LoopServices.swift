@@ -72,7 +72,8 @@ struct LoopServices: Sendable {
                 directory: store, admission: Admission(ledger: ledger, renderer: renderer, now: { SystemClocks.now().seconds }),
                 waiter: LedgerFanOutWaiter(ledger: ledger, board: shared.board, clock: clock), registry: store,
                 taps: TapBatcher(executor: loop, ledger: store, sleep: { await loop.sleep(for: $0) }), segments: store,
-                audiences: store, renderer: renderer, reader: store),
+                audiences: store, renderer: renderer, reader: store,
+                dashboards: store),
             clock: SystemClocks.api(on: loop),
             readiness: { [store] in [ReadinessPart(name: "database", isReady: await store.isReachable())] },
             metrics: shared.metrics, logger: logger)

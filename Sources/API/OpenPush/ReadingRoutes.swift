@@ -9,14 +9,28 @@ struct ReadingRoutes: Sendable {
     static let limits = 1...300
 
     let reader: any NotificationReader
+    let dashboards: DashboardRoutes
 
-    func notification(_ id: String, application: Application) async throws(Refusal) -> HTTPResponse {
+    /// One notification; `per=minute` adds its chart.
+    func notification(_ request: HTTPRequest, id: String, application: Application) async throws(Refusal) -> HTTPResponse {
+        var checks = try QueryChecks(request)
+        let interval = checks.text("per")
+        if let interval, interval != "minute" { checks.report("per", .notOneOf("minute")) }
+        try checks.finish()
         guard let identifier = UUID(id) else { throw .unknownNotification }
         let summary = try await Refusal.catching { () async throws(StorageError) in
             try await reader.notification(identifier, application: application.id)
         }
         guard let summary else { throw .unknownNotification }
-        return .json(status: 200) { summary.write(to: &$0) }
+        guard interval != nil else { return .json(status: 200) { summary.write(to: &$0) } }
+        let minutes = try await dashboards.minutes(of: identifier, application: application)
+        return .json(status: 200) { writer in
+            summary.write(to: &writer)
+            writer.key("minutes")
+            writer.beginArray()
+            for minute in minutes { minute.write(to: &writer) }
+            writer.endArray()
+        }
     }
 
     func notifications(_ request: HTTPRequest, application: Application) async throws(Refusal) -> HTTPResponse {
@@ -121,7 +135,7 @@ extension NotificationSummary {
 }
 
 extension Refusal {
-    fileprivate static let unknownNotification = Refusal.notFound("There is no notification of this id.")
+    static let unknownNotification = Refusal.notFound("There is no notification of this id.")
     fileprivate static let unknownActivity = Refusal.notFound("There is no activity of this id.")
     fileprivate static let invalidQuery = Refusal.fields([
         FieldError(field: "query", problem: .wrongKind(expected: "valid percent-encoded UTF-8"))

@@ -51,7 +51,7 @@ extension Route {
         switch self {
         case .startActivity, .pushActivity, .createAppSegment, .listAppSegments, .readAppSegment, .changeAppSegment,
             .removeAppSegment, .createSegment, .listSegments, .readSegment, .changeSegment, .removeSegment, .previewAudience,
-            .countUnsaved:
+            .countUnsaved, .listActivities, .listDeliveries, .readDevice, .listPushes, .readStatistics, .readMessage:
             [.rest]
         case .registerDevice, .setUpdateToken, .setStartToken, .removeStartToken, .recordClick, .endActivity: [.client, .rest]
         case .readNotification, .listNotifications, .readActivity: [.read, .rest]

@@ -16,8 +16,8 @@ struct Cursor: Equatable {
         /// Words of the list's place.
         var wordCount: Int {
             switch self {
-            case .segments, .timeline: 3
-            case .deliveries, .activities: 1
+            case .segments: 3
+            case .deliveries, .activities, .timeline: 1
             }
         }
     }

@@ -23,6 +23,12 @@ enum Route: String, CaseIterable, Sendable {
     case readNotification
     case listNotifications
     case readActivity
+    case listActivities
+    case listDeliveries
+    case readDevice
+    case listPushes
+    case readStatistics
+    case readMessage
     case live
     case ready
     case metrics
@@ -36,7 +42,8 @@ enum Route: String, CaseIterable, Sendable {
         case .changeAppSegment, .changeSegment: "PATCH"
         case .removeStartToken, .removeAppSegment, .removeSegment: "DELETE"
         case .listAppSegments, .readAppSegment, .listSegments, .readSegment, .readNotification, .listNotifications,
-            .readActivity, .live, .ready, .metrics:
+            .readActivity, .listActivities, .listDeliveries, .readDevice, .listPushes,
+            .readStatistics, .readMessage, .live, .ready, .metrics:
             "GET"
         }
     }
@@ -59,6 +66,12 @@ enum Route: String, CaseIterable, Sendable {
         case .endActivity: ["v1", "live-activities", "ends"]
         case .readNotification: ["v1", "notifications", ":notification"]
         case .listNotifications: ["v1", "notifications"]
+        case .listActivities: ["v1", "activities"]
+        case .listDeliveries: ["v1", "notifications", ":notification", "deliveries"]
+        case .readDevice: ["v1", "devices", ":device"]
+        case .listPushes: ["v1", "devices", ":device", "pushes"]
+        case .readStatistics: ["v1", "stats"]
+        case .readMessage: ["notifications", ":notification"]
         case .readActivity: ["v1", "activities", ":activity"]
         case .live: ["livez"]
         case .ready: ["readyz"]
@@ -69,7 +82,7 @@ enum Route: String, CaseIterable, Sendable {
     /// The shape of its errors.
     var envelope: Envelope {
         switch self {
-        case .startActivity, .pushActivity, .countUnsaved: .errors
+        case .startActivity, .pushActivity, .countUnsaved, .readMessage: .errors
         case .createAppSegment, .listAppSegments, .readAppSegment, .changeAppSegment, .removeAppSegment: .success
         default: .detail
         }

@@ -29,12 +29,16 @@ import Testing
         ("POST", "/v1/live-activities/clicks", Body([("push_token", #""ab""#), ("activity_id", #""m""#)])),
         ("POST", "/v1/live-activities/ends", Body([("push_token", #""ab""#), ("activity_id", #""m""#)])),
         ("GET", "/v1/notifications", Body([])), ("GET", "/v1/notifications/\(TestAPI.identifier)", Body([])),
-        ("GET", "/v1/activities/m", Body([])),
+        ("GET", "/v1/activities/m", Body([])), ("GET", "/v1/activities", Body([])),
+        ("GET", "/v1/devices/\(TestAPI.identifier)", Body([])), ("GET", "/v1/stats", Body([])),
+        ("GET", "/v1/devices/\(TestAPI.identifier)/pushes", Body([])),
+        ("GET", "/v1/notifications/\(TestAPI.identifier)/deliveries", Body([])),
+        ("GET", "/notifications/\(TestAPI.identifier)?app_id=\(TestAPI.app)", Body([])),
     ]
 
     private static func message(_ text: String, for target: String) -> String {
         if target.hasSuffix("/segments") { return #"{"success":false,"errors":["\#(text)"]}"# }
-        return target.hasPrefix("/apps/") ? #"{"errors":["\#(text)"]}"# : #"{"detail":"\#(text)"}"#
+        return !target.hasPrefix("/v1/") ? #"{"errors":["\#(text)"]}"# : #"{"detail":"\#(text)"}"#
     }
 
     @Test("is answered 503 in the shape of the route when it is away", arguments: requests)

@@ -50,7 +50,11 @@ import Testing
         ("DELETE", "/v1/live-activities/start-tokens", [.client, .rest]),
         ("POST", "/v1/live-activities/clicks", [.client, .rest]), ("POST", "/v1/live-activities/ends", [.client, .rest]),
         ("GET", "/v1/notifications", [.read, .rest]), ("GET", "/v1/notifications/\(TestAPI.identifier)", [.read, .rest]),
-        ("GET", "/v1/activities/match-1", [.read, .rest]),
+        ("GET", "/v1/activities/match-1", [.read, .rest]), ("GET", "/v1/activities", [.rest]),
+        ("GET", "/v1/devices/\(TestAPI.identifier)", [.rest]), ("GET", "/v1/devices/\(TestAPI.identifier)/pushes", [.rest]),
+        ("GET", "/v1/stats", [.rest]),
+        ("GET", "/v1/notifications/\(TestAPI.identifier)/deliveries", [.rest]),
+        ("GET", "/notifications/\(TestAPI.identifier)?app_id=\(TestAPI.app)", [.rest]),
     ]
 
     @Test("lets each kind of key use its routes only", arguments: protected)

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Every port of the API in memory: answers what a test sets, and notes what it was asked.
 final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, FanOutWaiter, DeviceRegistry, TapCounter,
-    SegmentDirectory, AudienceCounter, NotificationReader
+    SegmentDirectory, AudienceCounter, NotificationReader, DashboardReader
 {
     /// What the ports answer and what they were asked.
     struct State {
@@ -50,6 +50,12 @@ final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, 
         var page: [NotificationSummary]? = []
         var pageRequests: [String] = []
         var activity: ActivitySummary?
+        var deliveries: DeliveryPage?
+        var minutes: [NotificationMinute] = []
+        var activities: [ListedActivity] = []
+        var device: DeviceDetails?
+        var timeline: TimelinePage?
+        var statistics: [StatisticsRow] = []
     }
 
     static let accepted = AcceptedNotification(
@@ -220,5 +226,48 @@ final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, 
     func activity(_ activityID: String, application: ApplicationID) async throws(StorageError) -> ActivitySummary? {
         try check()
         return state.withLock { $0.activity }
+    }
+    func deliveries(of notification: UUID, behind device: Int64, limit: Int, application: ApplicationID)
+        async throws(StorageError) -> DeliveryPage?
+    {
+        try check()
+        return state.withLock {
+            $0.pageRequests.append("\(device) \(limit)")
+            return $0.deliveries
+        }
+    }
+    func minutes(of notification: UUID, limit: Int, application: ApplicationID) async throws(StorageError) -> [NotificationMinute]
+    {
+        try check()
+        return state.withLock { $0.minutes }
+    }
+    func activities(before number: Int64, limit: Int, application: ApplicationID) async throws(StorageError) -> [ListedActivity] {
+        try check()
+        return state.withLock {
+            $0.pageRequests.append("\(number) \(limit)")
+            return $0.activities
+        }
+    }
+    func device(_ subscription: UUID, application: ApplicationID) async throws(StorageError) -> DeviceDetails? {
+        try check()
+        return state.withLock { $0.device }
+    }
+    func timeline(of subscription: UUID, before notification: NotificationID, limit: Int, application: ApplicationID)
+        async throws(StorageError) -> TimelinePage?
+    {
+        try check()
+        return state.withLock {
+            $0.pageRequests.append("\(notification) \(limit)")
+            return $0.timeline
+        }
+    }
+    func statistics(
+        in seconds: Range<Int64>, by grouping: StatisticsGrouping, limit: Int, application: ApplicationID
+    ) async throws(StorageError) -> [StatisticsRow] {
+        try check()
+        return state.withLock {
+            $0.pageRequests.append("\(seconds) \(grouping)")
+            return $0.statistics
+        }
     }
 }
