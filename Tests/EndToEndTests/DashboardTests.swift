@@ -6,6 +6,45 @@ import TestSupport
 import Testing
 
 @Suite("A dashboard", .enabled(if: TestDatabase.isAvailable), .timeLimit(.minutes(5))) struct DashboardTests {
+    @Test("reads one device with its activities and pushes, and totals with their click-through")
+    func readsDevice() async throws {
+        try await Deployment.run { gateway in
+            let key = gateway.app.restKey
+            let registered = try await gateway.send(
+                "POST", "/v1/devices", key: gateway.app.clientKey,
+                body: #"{"push_token":"\#(Deployment.token("device", 1))","platform":"ios","language":"de"}"#)
+            let id = try #require(registered["subscription_id"])
+            try await gateway.registerDevices(1...2)
+            let start = try #require(try await gateway.start("match-1")["id"])
+            _ = try await gateway.waitUntilFinished(start)
+            try await gateway.registerUpdateTokens(1...1, activity: "match-1")
+            let update = try #require(try await gateway.push("update", "match-1")["id"])
+            _ = try await gateway.waitUntilFinished(update)
+            #expect(try await gateway.tap(1, activity: "match-1").status == 200)
+
+            let device = try await gateway.send("GET", "/v1/devices/\(id)", key: key)
+            #expect(device.status == 200, "\(device.text)")
+            #expect(device["external_id"] == "user-1" && device["language"] == "de")
+            #expect(device.json?["start_tokens"]?.elements.first?["activity_type"]?.string == Deployment.activityType)
+            #expect(device.json?["activities"]?.elements.first?["activity_id"]?.string == "match-1")
+            for kind in ["device", "start", "update"] { #expect(!device.text.contains(Deployment.token(kind, 1)), "\(kind)") }
+            let pushes = try await gateway.send("GET", "/v1/devices/\(id)/pushes", key: key)
+            #expect(
+                pushes.json?["pushes"]?.elements.compactMap { $0["notification_id"]?.string } == [update, start],
+                "\(pushes.text)")
+            #expect(pushes.json?["pushes"]?.elements.first?["taps"]?.integer == 1)
+
+            let statistics = try await gateway.send("GET", "/v1/stats?by=event", key: key)
+            let groups = statistics.json?["groups"]?.elements ?? []
+            let updates = groups.first { $0["event"]?.string == "update" }
+            #expect(groups.count == 2 && updates?["accepted"]?.integer == 1, "\(statistics.text)")
+            #expect(updates?["click_through"]?.double == 1)
+            // A client key reads nothing, of its own device neither.
+            let asClient = try await gateway.send("GET", "/v1/devices/\(id)", key: gateway.app.clientKey)
+            #expect(asClient.status == 403)
+        }
+    }
+
     @Test("reads a row a device with the apns-id that APNs got, the chart, the activities, and OneSignal's view")
     func reads() async throws {
         try await Deployment.run { gateway in

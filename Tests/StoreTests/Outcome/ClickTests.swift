@@ -129,4 +129,43 @@ import Testing
             #expect(try await fixture.number(deadlocks) == before)
         }
     }
+
+    @Test("are counted once, although the server cut their first attempt off to end a deadlock")
+    func survivesDeadlock() async throws {
+        try await StoreFixture.with { fixture in
+            for number in 1...2 { try await fixture.addDevice(number) }
+            let worker = try await fixture.store.registerWorker(node: "a")
+            let start = try await fixture.accept(StoreFixture.start("match-1"))
+            try await fixture.deliverEverything(worker)
+            for number in 1...2 { _ = try await fixture.tap(number, "match-1") }
+            let touch = "update click set taps = taps where device_id = "
+            // The other side never looks for deadlocks itself: the store's statement is the one that is cut off.
+            _ = try await fixture.session.execute("set deadlock_timeout = '60 s'")
+            _ = try await fixture.session.execute("begin")
+            _ = try await fixture.session.execute("\(touch)(select max(device_id) from click)")
+            let taps = (1...2).map { number in
+                Tap(
+                    application: fixture.application.id, pushToken: StoreFixture.pushToken(number), activityID: "match-1",
+                    notification: nil)
+            }
+            let counting = Task { try await fixture.store.count(taps) }
+            let observer = try await fixture.database.connect()
+            var isWaiting = false
+            while !isWaiting {
+                let found = try await observer.queryUnprepared(
+                    """
+                    select exists (
+                        select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')
+                    """)
+                isWaiting = found.bool(row: 0, column: 0)
+            }
+            await observer.close()
+            // Waits for the first row, which the store's statement holds: a circle.
+            _ = try await fixture.session.execute("\(touch)(select min(device_id) from click)")
+            _ = try await fixture.session.execute("commit")
+            #expect(try await counting.value == [ClickResult](repeating: .counted(notification: start.publicID), count: 2))
+            let summary = try await fixture.summary(start)
+            #expect(summary.clickCount == 4 && summary.clickedDeviceCount == 2)
+        }
+    }
 }

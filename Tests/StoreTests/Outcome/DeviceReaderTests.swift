@@ -36,6 +36,33 @@ import Testing
         }
     }
 
+    @Test("has a timeline that goes on behind a thousand notifications to others")
+    func longTimeline() async throws {
+        try await StoreFixture.with { fixture in
+            let id = try await fixture.addDevice(1)
+            let worker = try await fixture.store.registerWorker(node: "a")
+            let first = try await fixture.accept(StoreFixture.start("match-1"))
+            try await fixture.deliverEverything(worker)
+            try await fixture.session.execute(
+                """
+                insert into notification
+                    (notification_id, app_id, activity_number, event, name, content, push_timestamp, expires_at)
+                select new_time_ordered_id(), app_id, activity_number, event, name, content, push_timestamp, expires_at
+                from notification, generate_series(1, \(TimelinePage.lookCount))
+                """)
+            let newest = try #require(
+                try await fixture.store.timeline(
+                    of: id, before: NotificationID(rawValue: .max), limit: 10, application: fixture.application.id))
+            #expect(newest.entries.isEmpty)
+            let next = try #require(newest.next)
+            let oldest = try #require(
+                try await fixture.store.timeline(
+                    of: id, before: next, limit: 10, application: fixture.application.id))
+            #expect(oldest.entries.map(\.notification) == [first.publicID])
+            #expect(oldest.next == nil)
+        }
+    }
+
     @Test("has a timeline of its own pushes, newest first, without a gap or a repetition")
     func timeline() async throws {
         try await StoreFixture.with { fixture in
