@@ -2,7 +2,8 @@ package import Gateway
 import PostgreSQL
 
 extension Store: AudienceCounter {
-    /// Longest that counting an audience may take; then the caller hears 503. A million devices take about a second.
+    /// Longest that counting an audience may take; then the caller hears 503. On a busy machine with two cores a million devices
+    /// took 1.4 to 1.7 s (everybody) and 0.7 s (a tag and a country).
     static let countTimeoutMilliseconds = 8_000
 
     package func preview(_ audience: Audience, activityType: String?, application: ApplicationID)
