@@ -217,7 +217,7 @@ final class WorkerBench: Sendable {
         bench.enqueue(devices: 1...3)
         await bench.run {
             for call in 1...3 {
-                await bench.queue.wait { $0.recordCalls == call }
+                await bench.queue.wait { $0.recordCalls >= call }
                 while bench.queue.state.withLock({ $0.recordCalls }) == call {
                     bench.clock.advance(by: .seconds(5)); await Task.yield()
                 }
