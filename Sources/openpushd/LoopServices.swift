@@ -19,6 +19,7 @@ struct SharedServices: Sendable {
     let board = ProgressBoard()
     let jobs = ActiveJobs()
     let workers: WorkerBell
+    let database = DatabaseReadiness()
     /// Nil when they are switched off.
     let journals: (any PushJournals)?
     let setAside: SetAsideFanOuts
@@ -55,6 +56,7 @@ struct LoopServices: Sendable {
             Self.log(event, logger)
         }
         store = Store(pool: pool, sealingKey: shared.sealingKey, setAside: shared.setAside)
+        shared.database.add(store)
         sender = APNsSender(
             loop: loop, configuration: shared.apnsConfiguration, tls: shared.apnsTLS, minters: minters(store), logger: logger,
             metrics: shared.metrics)
@@ -75,7 +77,9 @@ struct LoopServices: Sendable {
                 audiences: store, renderer: renderer, reader: store,
                 dashboards: store),
             clock: SystemClocks.api(on: loop),
-            readiness: { [store] in [ReadinessPart(name: "database", isReady: await store.isReachable())] },
+            readiness: { [database = shared.database] in
+                [ReadinessPart(name: "database", isReady: await database.isReachable())]
+            },
             metrics: shared.metrics, logger: logger)
         let reports = ServerReports(metrics: shared.metrics, logger: logger)
         server = HTTPServer(

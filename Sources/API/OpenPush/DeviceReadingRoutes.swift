@@ -56,7 +56,8 @@ struct DeviceReadingRoutes: Sendable {
 
     func statistics(_ request: HTTPRequest, application: Application) async throws(Refusal) -> HTTPResponse {
         var checks = try QueryChecks(request)
-        let end = Self.seconds("to", &checks) ?? now()
+        // The end is exclusive: what happened in this very second counts.
+        let end = Self.seconds("to", &checks) ?? now() + 1
         let begin = Self.seconds("from", &checks) ?? max(0, end - Self.defaultDays * Self.daySeconds)
         let by = checks.text("by")
         let grouping = by.map { StatisticsGrouping(rawValue: $0) } ?? .activityType

@@ -27,10 +27,8 @@ struct DeviceRequest {
     }
 
     /// Writes the identifier of one push: the same whenever it is sent again.
-    ///
-    /// A UUID of version 8 (RFC 9562): the low 60 bits of the notification, then the low 62 bits of the device.
     mutating func setIdentifier(notification: NotificationID, device: Int64) {
-        let identifier = Self.identifier(notification: notification, device: device)
+        let identifier = UUID.ofPush(notification: notification, device: device)
         var target = self.identifier.mutableSpan
         var position = 0
         for index in 0..<16 {
@@ -53,13 +51,6 @@ struct DeviceRequest {
         setIdentifier(notification: notification, device: device)
         return try session.submit(
             template, path: path.span.extracting(0..<pathByteCount), identifier: identifier.span, body: body)
-    }
-
-    static func identifier(notification: NotificationID, device: Int64) -> UUID {
-        let number = UInt64(bitPattern: notification.rawValue)
-        return UUID(
-            high: (number << 4) & 0xFFFF_FFFF_FFFF_0000 | 0x8000 | number & 0x0FFF,
-            low: 0x8000_0000_0000_0000 | UInt64(bitPattern: device) & 0x3FFF_FFFF_FFFF_FFFF)
     }
 }
 

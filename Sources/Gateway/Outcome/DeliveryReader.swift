@@ -85,8 +85,7 @@ package protocol DeliveryReader: Sendable {
 }
 
 extension UUID {
-    /// The `apns-id` of a device's push: the same whenever it is sent again. The APNs adapter writes the same bytes in place; an
-    /// end-to-end test holds both together.
+    /// The `apns-id` of a device's push: the same whenever it is sent again.
     ///
     /// A UUID of version 8 (RFC 9562): the low 60 bits of the notification, then the low 62 bits of the device.
     package static func ofPush(notification: NotificationID, device: Int64) -> UUID {

@@ -78,12 +78,12 @@ import Testing
         let response = await api.send("GET", "/v1/stats")
         #expect(
             response.text
-                == #"{"from":1799395200,"to":1800000000,"by":"activity_type","groups":[{"activity_type":"Game","#
+                == #"{"from":1799395201,"to":1800000001,"by":"activity_type","groups":[{"activity_type":"Game","#
                 + #""notifications":2,"targeted":9,"accepted":3,"failed":1,"unknown":1,"clicks":4,"clicked_devices":1,"#
                 + #""click_through":0.3333},{"activity_type":null,"notifications":1,"targeted":0,"accepted":0,"failed":0,"#
                 + #""unknown":0,"clicks":0,"clicked_devices":0,"click_through":null}]}"#)
         _ = await api.send("GET", "/v1/stats?from=5&to=9&by=day")
-        #expect(api.ports.with { $0.pageRequests } == ["1799395200..<1800000000 activityType", "5..<9 day"])
+        #expect(api.ports.with { $0.pageRequests } == ["1799395201..<1800000001 activityType", "5..<9 day"])
         for (query, field) in [
             ("by=hour", "by"), ("from=9&to=9", "from"), ("from=0&to=8035201", "from"), ("to=x", "to"), ("from=1e5", "from"),
             ("limit=1", "limit"), ("from=100000000000", "from"),

@@ -22,7 +22,7 @@ import Testing
         request.setIdentifier(notification: notification, device: 0x0FED_CBA9_8765_4321)
         let text = String(decoding: request.identifier, as: UTF8.self)
         #expect(text == "12345678-9abc-8def-8fed-cba987654321")
-        #expect(UUID(text) == DeviceRequest.identifier(notification: notification, device: 0x0FED_CBA9_8765_4321))
+        #expect(UUID(text) == UUID.ofPush(notification: notification, device: 0x0FED_CBA9_8765_4321))
         request.setIdentifier(notification: notification, device: 0x0FED_CBA9_8765_4322)
         #expect(String(decoding: request.identifier, as: UTF8.self) != text)
     }

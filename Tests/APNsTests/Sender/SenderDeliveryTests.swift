@@ -26,7 +26,7 @@ extension SenderTests {
                 #expect(request.headers["apns-priority"] == "10")
                 #expect(request.headers["apns-expiration"] == "4000000000")
                 #expect(request.headers["apns-collapse-id"] == "match-1")
-                let identifier = DeviceRequest.identifier(notification: NotificationID(rawValue: 7), device: Int64(count - 1))
+                let identifier = UUID.ofPush(notification: NotificationID(rawValue: 7), device: Int64(count - 1))
                 #expect(request.headers["apns-id"] == identifier.description)
                 #expect(request.headers["authorization"]?.hasPrefix("bearer ey") == true)
                 #expect(request.body == batch.bodies[0])
