@@ -108,6 +108,21 @@ extension StoreFixture {
             """)
     }
 
+    /// Returns once a session of this database waits for a lock.
+    func waitUntilBlocked() async throws {
+        let observer = try await database.connect()
+        var isWaiting = false
+        while !isWaiting {
+            let found = try await observer.queryUnprepared(
+                """
+                select exists (
+                    select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')
+                """)
+            isWaiting = found.bool(row: 0, column: 0)
+        }
+        await observer.close()
+    }
+
     func deviceNumber(_ number: Int) async throws -> Int64 {
         let found = try await self.number(
             "select device_id from device where app_id = $1 and push_token = $2",

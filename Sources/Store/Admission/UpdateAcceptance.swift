@@ -89,17 +89,18 @@ enum UpdateStatements {
             limit 1
             """)
 
-    // The latest one may have late joiners waiting although it has finished.
+    // The latest one may have late joiners waiting although it has finished. They are named by an array: of a row it had to wait
+    // for, PostgreSQL looks at IN again, and may then compare the row with the first of the others only.
     /// What a newer state takes the place of: activity, events.
     static let lockOlder = Statement(
         name: "update_lock_older",
         text: """
             select notification_id
             from fan_out
-            where notification_id in (
+            where notification_id = any(array(
                     select notification_id from fan_out where activity_number = $1 and finished_at is null
                     union all
-                    select latest_notification from activity where activity_number = $1)
+                    select latest_notification from activity where activity_number = $1))
                 and not is_superseded and event = any($2::smallint[])
             order by notification_id
             for update

@@ -216,9 +216,12 @@ enum ChunkClaimStatements {
         text: """
             select notification_id, is_superseded
             from fan_out
-            where finished_at is null and exists (
-                select from fan_out_chunk as chunk
-                where chunk.notification_id = fan_out.notification_id and chunk.state = 1 and chunk.owner = $1)
+            where finished_at is null and notification_id = any(array(
+                select open.notification_id
+                from fan_out as open
+                where open.finished_at is null and exists (
+                    select from fan_out_chunk as chunk
+                    where chunk.notification_id = open.notification_id and chunk.state = 1 and chunk.owner = $1)))
             order by notification_id
             for key share
             """)

@@ -58,10 +58,10 @@ enum WorkerStatements {
         text: """
             update worker
             set lost_at = clock_timestamp()
-            where worker_id in (
+            where worker_id = any(array(
                 select worker_id from worker
                 where lost_at is null and lease_until < clock_timestamp()
                 order by worker_id
-                for update)
+                for update))
             """)
 }

@@ -100,6 +100,34 @@ import Testing
         }
     }
 
+    @Test("an update takes the place of one that a worker carves at this moment, with an older one still open")
+    func supersedesWhatIsCarved() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.addDevice(1)
+            try await fixture.hold("match-1", device: 1)
+            // With so many, PostgreSQL looks for the older ones by their numbers.
+            try await fixture.session.execute(
+                """
+                insert into fan_out (notification_id, app_id, activity_number, event, has_languages, is_carved, finished_at)
+                select -number, 1, -number, 1, false, true, now() from generate_series(1, 10000) as number;
+                analyze fan_out
+                """)
+            let worker = try await fixture.store.registerWorker(node: "a")
+            let first = try await fixture.accept(.update, of: "match-1")
+            _ = try #require(try await fixture.claim(worker))
+            let second = try await fixture.accept(.update, of: "match-1")
+            try await fixture.session.execute("begin")
+            try await fixture.number(
+                "update fan_out set watermark = watermark where notification_id = $1", [.notification(second.id)])
+            let third = Task { try await fixture.accept(.update, of: "match-1") }
+            try await fixture.waitUntilBlocked()
+            try await fixture.session.execute("commit")
+            let last = try await third.value.id
+            let superseded = try await fixture.store.superseded(among: [first.id, second.id, last])
+            #expect(superseded.sorted() == [first.id, second.id])
+        }
+    }
+
     @Test("an update that another took the place of is told so, one that an end did is not")
     func overtaken() async throws {
         try await StoreFixture.with { fixture in

@@ -149,17 +149,7 @@ import Testing
                     notification: nil)
             }
             let counting = Task { try await fixture.store.count(taps) }
-            let observer = try await fixture.database.connect()
-            var isWaiting = false
-            while !isWaiting {
-                let found = try await observer.queryUnprepared(
-                    """
-                    select exists (
-                        select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')
-                    """)
-                isWaiting = found.bool(row: 0, column: 0)
-            }
-            await observer.close()
+            try await fixture.waitUntilBlocked()
             // Waits for the first row, which the store's statement holds: a circle.
             _ = try await fixture.session.execute("\(touch)(select min(device_id) from click)")
             _ = try await fixture.session.execute("commit")
