@@ -66,7 +66,7 @@ struct LoopServices: Sendable {
             executor: loop, queue: store, journals: shared.journals, sender: sender, renderer: renderer, board: shared.board,
             jobs: shared.jobs, clock: clock, node: "\(shared.node)/\(number)", logger: logger,
             counters: FanOutCounters(metrics: shared.metrics), quarantine: shared.quarantine)
-        let ledger = AnnouncedLedger(base: store, board: shared.board, jobs: shared.jobs) { [workers = shared.workers] in
+        let ledger = AnnouncedLedger(base: store, board: shared.board) { [workers = shared.workers] in
             workers.ring()
         }
         let handler = APIHandler(

@@ -1,17 +1,15 @@
-/// A ledger that tells this process of every accepted notification: what it supersedes stops, and workers wake.
+/// A ledger that tells this process of every accepted notification: workers wake, and stop what it supersedes.
 package struct AnnouncedLedger: NotificationLedger {
     private let base: any NotificationLedger
     private let board: ProgressBoard
-    private let jobs: ActiveJobs
     private let wakeWorkers: @Sendable () -> Void
 
     /// Wraps the stored ledger.
     package init(
-        base: any NotificationLedger, board: ProgressBoard, jobs: ActiveJobs, wakeWorkers: @escaping @Sendable () -> Void
+        base: any NotificationLedger, board: ProgressBoard, wakeWorkers: @escaping @Sendable () -> Void
     ) {
         self.base = base
         self.board = board
-        self.jobs = jobs
         self.wakeWorkers = wakeWorkers
     }
 
@@ -33,8 +31,6 @@ package struct AnnouncedLedger: NotificationLedger {
         let acceptance = try await base.accept(update, application: application)
         if case .accepted(let notification) = acceptance {
             board.open(notification.id)
-            jobs.supersede(
-                by: notification.id, event: update.content.event, activityID: update.activityID, application: application.id)
             wakeWorkers()
         }
         return acceptance

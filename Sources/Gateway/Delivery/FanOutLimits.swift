@@ -12,6 +12,8 @@ package struct FanOutLimits: Sendable {
     package var recordChunkCount = 16
     /// How long outcomes wait for company while more are on their way.
     package var recordDelay: Duration = .milliseconds(250)
+    /// How long a newer state waits for answers to pushes of older ones of its activity.
+    package var orderWait: Duration = .milliseconds(500)
     /// How long the worker sleeps when there is nothing to claim; a new notification wakes it before.
     package var pollInterval: Duration = .seconds(1)
     /// Shortest such sleep, also when a retry is due that cannot be claimed now.

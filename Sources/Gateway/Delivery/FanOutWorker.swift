@@ -156,6 +156,7 @@ package actor FanOutWorker {
     private func send(_ chunk: Chunk, of owner: WorkerID) async -> FinishedChunk? {
         guard let active = await beginJob(of: chunk) else { return nil }
         defer { jobs.release(active) }
+        await jobs.announcements.waitForOlderUpdates(than: active.job, limit: limits.orderWait, clock: clock)
         guard worker == owner else { return nil }
         return await chunkSending.send(chunk, as: active, journal: journal)
     }
@@ -186,7 +187,7 @@ package actor FanOutWorker {
         return nil
     }
 
-    /// Another daemon may have accepted the newer state.
+    /// Stops what is unsent of them where a newer state, or the end, was accepted, by whichever daemon.
     private func cancelSuperseded(among notifications: [NotificationID]) async {
         guard !notifications.isEmpty else { return }
         do {

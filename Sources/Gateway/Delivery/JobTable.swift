@@ -1,9 +1,9 @@
 /// The notifications one worker is sending, each with the number of its chunks on their way.
 ///
-/// While a notification is here, `ActiveJobs` knows of it, so that a newer state accepted by this process cancels it.
+/// While a notification is here, `ActiveJobs` knows of it, so that newer states of its activity wait for what is on the wire.
 struct JobTable {
     private var table: [NotificationID: ActiveJob] = [:]
-    private let announcements: ActiveJobs
+    let announcements: ActiveJobs
 
     init(announcedIn announcements: ActiveJobs) { self.announcements = announcements }
 
@@ -13,7 +13,7 @@ struct JobTable {
 
     mutating func insert(_ job: ActiveJob) {
         table[job.job.notification] = job
-        announcements.add(job.job, job.cancellation)
+        announcements.add(job.job)
     }
 
     /// Counts one more chunk; nil when the notification is not here.
@@ -30,14 +30,14 @@ struct JobTable {
         table[notification]?.openChunkCount -= 1
         guard table[notification]?.openChunkCount == 0 else { return }
         table[notification] = nil
-        announcements.remove(job.job, job.cancellation)
+        announcements.remove(job.job)
     }
 
     /// Stops what is unsent of all of them and forgets them.
     mutating func cancelAll(_ cause: Cancellation.Cause) {
         for job in table.values {
             job.cancellation.cancel(cause)
-            announcements.remove(job.job, job.cancellation)
+            announcements.remove(job.job)
         }
         table.removeAll()
     }

@@ -149,8 +149,9 @@ final class WorkerBench: Sendable {
         bench.enqueue(devices: 1...3)
         await bench.run {
             await bench.sender.wait(forBatches: 1)
-            bench.jobs.supersede(
-                by: NotificationID(rawValue: 2), event: .update, activityID: "match", application: bench.application.id)
+            bench.queue.change { $0.superseded = [NotificationID(rawValue: 1)] }
+            bench.worker.wake()
+            await bench.sender.waitForCancellation()
             bench.sender.letGo()
             await bench.queue.wait { $0.recorded.count == 1 }
         }
@@ -166,36 +167,38 @@ final class WorkerBench: Sendable {
         #expect(bench.deliveries().map(\.reason) == [.superseded, .superseded])
     }
 
-    @Test("leaves a start alone when a newer update is accepted, and stops it at an end")
-    func supersedesStartsOnlyByEnds() async throws {
-        let start = Cancellation()
-        let jobs = ActiveJobs()
-        let bench = try WorkerBench()
-        bench.loop.stop()
-        bench.enqueue(event: .start, devices: 1...1)
-        let job = try #require(bench.queue.state.withLock { $0.jobs.values.first })
-        jobs.add(job, start)
-        jobs.supersede(by: NotificationID(rawValue: 2), event: .update, activityID: "match", application: bench.application.id)
-        #expect(!start.isCancelled)
-        jobs.supersede(by: NotificationID(rawValue: 3), event: .end, activityID: "other", application: bench.application.id)
-        #expect(!start.isCancelled)
-        jobs.supersede(by: NotificationID(rawValue: 3), event: .end, activityID: "match", application: bench.application.id)
-        #expect(start.cause == .superseded)
+    @Test("sends a newer update, or the end, once the older update is answered, and not before")
+    func keepsOrder() async throws {
+        for event in [ActivityEvent.update, .end] {
+            let bench = try WorkerBench(sender: ScriptedSender(isHolding: true))
+            bench.enqueue(notification: 1, devices: 1...2)
+            await bench.run {
+                await bench.sender.wait(forBatches: 1)
+                bench.enqueue(notification: 2, event: event, devices: 1...2)
+                await bench.queue.wait { $0.claimed.count == 2 }
+                bench.sender.letGo()
+                await bench.queue.wait { $0.recorded.count == 2 }
+            }
+            #expect(bench.sender.events == ["sent 1", "answered 1", "sent 2", "answered 2"])
+        }
     }
 
-    @Test("stops nothing of an activity whose name differs in its bytes only")
-    func tellsActivitiesApart() throws {
-        let update = Cancellation()
-        let jobs = ActiveJobs()
-        let bench = try WorkerBench()
-        bench.loop.stop()
-        bench.enqueue(devices: 1...1, activityID: "\u{E9}")
-        jobs.add(try #require(bench.queue.state.withLock { $0.jobs.values.first }), update)
-        let newer = NotificationID(rawValue: 2)
-        jobs.supersede(by: newer, event: .update, activityID: "e\u{301}", application: bench.application.id)
-        #expect(!update.isCancelled)
-        jobs.supersede(by: newer, event: .update, activityID: "\u{E9}", application: bench.application.id)
-        #expect(update.cause == .superseded)
+    @Test("waits at most half a second for an older update, and not for a start, another activity or its own chunks")
+    func waitsWithinBounds() async throws {
+        let bench = try WorkerBench(sender: ScriptedSender(isHolding: true))
+        bench.enqueue(notification: 1, event: .start, devices: 1...2)
+        bench.enqueue(notification: 2, devices: 1...2, activityID: "e\u{301}")
+        bench.enqueue(notification: 3, devices: 1...2, activityID: "\u{E9}")
+        bench.enqueue(notification: 3, devices: 3...4, number: 1, activityID: "\u{E9}")
+        await bench.run {
+            await bench.sender.wait(forBatches: 4)
+            bench.enqueue(notification: 4, devices: 1...2, activityID: "\u{E9}")
+            while bench.sender.batches.count < 5 {
+                bench.clock.advance(by: .milliseconds(100))
+                await Task.yield()
+            }
+        }
+        #expect(bench.sender.batches.count == 5)
     }
 
     @Test("hands back what a drained sender did not send, without counting a try, and gives the lease back")

@@ -174,6 +174,7 @@ final class ScriptedQueue: DeliveryQueue {
 final class ScriptedSender: PushSender {
     private struct State {
         var batches: [PushBatch] = []
+        var events: [String] = []
         var held: [CheckedContinuation<Void, Never>] = []
         var isHolding = false
     }
@@ -187,18 +188,22 @@ final class ScriptedSender: PushSender {
     }
 
     var batches: [PushBatch] { state.withLock { $0.batches } }
+    /// What happened to batches, in order: `sent 1`, `answered 1`, with the number of the notification.
+    var events: [String] { state.withLock { $0.events } }
 
     func send(_ batch: PushBatch) async -> [PushOutcome] {
         for index in batch.devices.indices { batch.marks?.submitted(index) }
         await withCheckedContinuation { continuation in
             let isHeld = state.withLock { state in
                 state.batches.append(batch)
+                state.events.append("sent \(batch.notification.rawValue)")
                 if state.isHolding { state.held.append(continuation) }
                 return state.isHolding
             }
             changes.continuation.yield()
             if !isHeld { continuation.resume() }
         }
+        state.withLock { $0.events.append("answered \(batch.notification.rawValue)") }
         let outcomes = batch.devices.indices.map { batch.cancellation.isCancelled ? PushOutcome.notSent : answer(batch, $0) }
         for (index, outcome) in outcomes.enumerated() { batch.marks?.ended(index, outcome) }
         if outcomes.contains(.accepted) { batch.onFirstAccepted?() }
@@ -208,6 +213,11 @@ final class ScriptedSender: PushSender {
     func wait(forBatches count: Int) async {
         if batches.count >= count { return }
         for await _ in changes.stream where batches.count >= count { return }
+    }
+
+    /// Returns once the first batch is cancelled.
+    func waitForCancellation() async {
+        while batches.first?.cancellation.isCancelled != true { await Task.yield() }
     }
 
     func letGo() {
