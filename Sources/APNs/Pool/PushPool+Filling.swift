@@ -30,35 +30,46 @@ extension PushPool {
             fillTimer = nil
         }
         let now = ContinuousClock.now
-        readPaused(now: now)
         endCancelled()
         lanes.removeFinished()
         if isDraining {
             lanes.forEach { $0.completeWaiting(.notSent) }
             lanes.removeFinished()
-        } else if lanes.waitingCount > 0 {
-            submitAdmitted(now: now)
         }
-        flushAll(now: now)
+        if isDraining || lanes.waitingCount == 0 || !submitAdmitted(now: now) {
+            for connection in connections { visit(connection, now: now) { _ throws(ConnectionFailure) in } }
+        }
         lanes.removeFinished()
-        endPauses()
+        endPauses(of: now)
         if isDraining { endDrainIfDone() } else { connectIfNeeded(now: now) }
         armTick()
     }
 
-    private func readPaused(now: ContinuousClock.Instant) {
-        for connection in connections where connection.isPaused {
-            do throws(ConnectionFailure) {
+    /// Takes a connection's answers, lets `body` submit to it and sends what it has. One connection after the other: a stream that
+    /// became free carries a push again before the next connection is looked at.
+    private func visit(
+        _ connection: APNsConnection, now: ContinuousClock.Instant,
+        _ body: (APNsConnection) throws(ConnectionFailure) -> Void
+    ) {
+        do throws(ConnectionFailure) {
+            if connection.isPaused {
                 try connection.readPaused(now: now)
                 settle(connection, now: now)
-            } catch {
-                lose(connection, error, now: now)
             }
+            try body(connection)
+            guard connection.needsFlush else { return }
+            try connection.flush()
+            // Sending a reset ends its stream.
+            settle(connection, now: now)
+            if connection.life.phase == .draining, connection.inFlightCount == 0 { finish(connection, now: now) }
+        } catch {
+            lose(connection, error, now: now)
         }
     }
 
     /// While pushes wait for streams, busy connections are looked at by the timer: answers one by one would make small TLS records.
-    private func endPauses() {
+    /// The interval counts from the start of a turn, so that a turn that takes longer is followed by the next at once.
+    private func endPauses(of turn: ContinuousClock.Instant) {
         var isPacing = false
         for connection in connections where connection.isPaused {
             if lanes.waitingCount > 0, connection.life.phase == .open, connection.inFlightCount > 0 {
@@ -67,21 +78,7 @@ extension PushPool {
                 connection.resume()
             }
         }
-        if isPacing { scheduleFill(after: configuration.fillInterval) }
-    }
-
-    private func flushAll(now: ContinuousClock.Instant) {
-        for connection in connections where connection.needsFlush {
-            do throws(ConnectionFailure) {
-                try connection.flush()
-            } catch {
-                lose(connection, error, now: now)
-                continue
-            }
-            // Sending a reset ends its stream.
-            settle(connection, now: now)
-            if connection.life.phase == .draining, connection.inFlightCount == 0 { finish(connection, now: now) }
-        }
+        if isPacing { scheduleFill(after: max(.zero, configuration.fillInterval - (ContinuousClock.now - turn))) }
     }
 
     /// Ends what waits of batches that were cancelled or whose app is held back.
@@ -96,21 +93,28 @@ extension PushPool {
         }
     }
 
-    private func submitAdmitted(now: ContinuousClock.Instant) {
-        guard connections.contains(where: { $0.submittableCount(bodyByteCount: 1, now: now) > 0 }) else { return }
+    /// Visits every connection and fills its streams, as far as the provider token allows. Returns whether it visited them.
+    private func submitAdmitted(now: ContinuousClock.Instant) -> Bool {
+        // Answers that wait may free streams.
+        guard connections.contains(where: { $0.isPaused || $0.submittableCount(bodyByteCount: 1, now: now) > 0 }) else {
+            return false
+        }
         switch minter.admit() {
         case .use(let token, let renewalIsDue):
             loggedHold = nil
             if renewalIsDue { refreshToken() }
             submit(under: token, limit: .max, now: now)
+            return true
         case .probe(let token):
             submit(under: token, limit: 1, now: now)
+            return true
         case .needsToken: refreshToken()
         case .held(let reason, let delay):
             noticeHold(reason)
             let milliseconds = max(Int64(delay / .milliseconds(1)), 1_000)
             lanes.forEach { $0.completeWaiting(.deferred(reason, delayMilliseconds: milliseconds)) }
         }
+        return false
     }
 
     /// Says once why pushes wait; a refusal of APNs was logged when it came.
@@ -135,10 +139,8 @@ extension PushPool {
     private func submit(under token: IssuedToken, limit: Int, now: ContinuousClock.Instant) {
         var remaining = limit
         for connection in connections {
-            do throws(ConnectionFailure) {
+            visit(connection, now: now) { (connection) throws(ConnectionFailure) in
                 try submit(on: connection, under: token, remaining: &remaining, now: now)
-            } catch {
-                lose(connection, error, now: now)
             }
         }
     }
