@@ -17,6 +17,7 @@ package actor APNsSender: PushSender {
     private let minters: ProviderTokenMinters
     private let logger: Logger
     private let metrics: PoolMetrics
+    private let trust: APNsTrust
     private var tls: TLSContext
     private(set) var pools: [PoolKey: PushPool] = [:]
     private(set) var isDraining = false
@@ -28,9 +29,10 @@ package actor APNsSender: PushSender {
     /// - Parameters:
     ///   - tls: a client context that verifies APNs, with ALPN `h2`.
     ///   - minters: shared by the senders of all loops.
+    ///   - trust: where it notes whether Apple's certificates are accepted; shared as well.
     package init(
         loop: EventLoop, configuration: APNsConfiguration, tls: TLSContext, minters: ProviderTokenMinters, logger: Logger,
-        metrics: Metrics
+        metrics: Metrics, trust: APNsTrust = APNsTrust()
     ) {
         self.loop = loop
         self.configuration = configuration
@@ -38,6 +40,7 @@ package actor APNsSender: PushSender {
         self.minters = minters
         self.logger = logger
         self.metrics = PoolMetrics(metrics: metrics)
+        self.trust = trust
     }
 
     package func send(_ batch: PushBatch) async -> [PushOutcome] {
@@ -48,6 +51,7 @@ package actor APNsSender: PushSender {
     /// Verifies APNs by another context from the next connection on, after the file of roots was replaced.
     package func replaceTLS(_ context: TLSContext) async {
         tls = context
+        trust.rootsReplaced()
         for pool in pools.values { await pool.replaceTLS(context) }
     }
 
@@ -68,7 +72,8 @@ package actor APNsSender: PushSender {
         if let known = pools[key] { return known }
         let pool = PushPool(
             loop: loop, environment: batch.environment, configuration: configuration, tls: tls,
-            minter: minters.minter(of: batch.application.providerKey), logger: logger, metrics: metrics)
+            minter: minters.minter(of: batch.application.providerKey), logger: logger, metrics: metrics,
+            trust: trust)
         pools[key] = pool
         return pool
     }

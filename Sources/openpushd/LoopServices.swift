@@ -20,6 +20,7 @@ struct SharedServices: Sendable {
     let jobs = ActiveJobs()
     let workers: WorkerBell
     let database = DatabaseReadiness()
+    let apnsTrust = APNsTrust()
     /// Nil when they are switched off.
     let journals: (any PushJournals)?
     let setAside: SetAsideFanOuts
@@ -59,7 +60,7 @@ struct LoopServices: Sendable {
         shared.database.add(store)
         sender = APNsSender(
             loop: loop, configuration: shared.apnsConfiguration, tls: shared.apnsTLS, minters: minters(store), logger: logger,
-            metrics: shared.metrics)
+            metrics: shared.metrics, trust: shared.apnsTrust)
         let renderer = LiveActivityPayload()
         let clock = SystemClocks.fanOut(on: loop)
         worker = FanOutWorker(
@@ -77,8 +78,11 @@ struct LoopServices: Sendable {
                 audiences: store, renderer: renderer, reader: store,
                 dashboards: store),
             clock: SystemClocks.api(on: loop),
-            readiness: { [database = shared.database] in
-                [ReadinessPart(name: "database", isReady: await database.isReachable())]
+            readiness: { [database = shared.database, trust = shared.apnsTrust] in
+                [
+                    ReadinessPart(name: "database", isReady: await database.isReachable()),
+                    ReadinessPart(name: "apns_certificate", isReady: trust.isComplete),
+                ]
             },
             metrics: shared.metrics, logger: logger)
         let reports = ServerReports(metrics: shared.metrics, logger: logger)

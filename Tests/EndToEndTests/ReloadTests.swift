@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test("trusts new roots: pushes that waited because nobody knew APNs' certificate go out, and no token was lost")
+    @Test("trusts new roots: it was not ready while it rejected APNs, pushes that waited go out, and no token was lost")
     func replacesTheRoots() async throws {
         let stranger = try CertificateAuthority.generate(commonName: "Stranger")
         try await withFiles(stranger.certificatePEM) { files in
@@ -69,6 +69,9 @@ import Testing
                 try await gateway.registerDevices(1...20)
                 let start = try #require(try await gateway.start("match-1")["id"])
                 try await gateway.waitForLog("connection to APNs ended", count: 2)
+                let red = try await gateway.send("GET", "/readyz", key: nil)
+                #expect(red.status == 503, "\(red.text)")
+                #expect(red.text.contains(#"{"database":"ready","apns_certificate":"not ready"}"#), "\(red.text)")
                 try Data("no certificate".utf8).write(to: files[0])
                 gateway.daemon.reload()
                 try await gateway.waitForLog(Self.rootsRefused)
@@ -81,6 +84,7 @@ import Testing
                 try await gateway.waitForLog(Self.rootsUsed)
                 let totals = try await gateway.waitUntilFinished(start)
                 #expect(totals.number("accepted") == 20, "\(totals.text)")
+                #expect(try await gateway.send("GET", "/readyz", key: nil).status == 200)
                 #expect(gateway.pushes().count == 20 && gateway.pushes().values.allSatisfy { $0 == 1 })
                 let next = try await gateway.waitUntilFinished(try #require(try await gateway.start("match-2")["id"]))
                 #expect(next.number("targeted") == 20 && next.number("accepted") == 20, "\(next.text)")

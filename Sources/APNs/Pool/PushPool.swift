@@ -16,6 +16,7 @@ actor PushPool {
     let minter: ProviderTokenMinter
     let logger: Logger
     let metrics: PoolMetrics
+    let trust: APNsTrust
     /// What new connections verify APNs with.
     var tls: TLSContext
 
@@ -43,7 +44,7 @@ actor PushPool {
 
     init(
         loop: EventLoop, environment: PushEnvironment, configuration: APNsConfiguration, tls: TLSContext,
-        minter: ProviderTokenMinter, logger: Logger, metrics: PoolMetrics
+        minter: ProviderTokenMinter, logger: Logger, metrics: PoolMetrics, trust: APNsTrust
     ) {
         self.loop = loop
         self.environment = environment
@@ -53,6 +54,7 @@ actor PushPool {
         self.minter = minter
         self.logger = logger
         self.metrics = metrics
+        self.trust = trust
         growth = ConnectionGrowth(configuration: configuration)
     }
 
@@ -85,8 +87,10 @@ actor PushPool {
     func ready(_ number: Int, _ readiness: Readiness) {
         guard let connection = connections.first(where: { $0.number == number }) else { return }
         let now = ContinuousClock.now
+        let wasConnecting = connection.life.phase == .connecting
         do throws(ConnectionFailure) {
             try connection.process(readiness, now: now)
+            if wasConnecting, connection.life.phase == .open { trust.verified(environment) }
             settle(connection, now: now)
         } catch {
             return lose(connection, error, now: now)
@@ -114,6 +118,7 @@ actor PushPool {
             }
         }
         remove(connection, now: now)
+        if case .stream(.security(.certificateRejected)) = failure { trust.rejected(environment) }
         logger.log(
             .warning, "connection to APNs ended",
             [
