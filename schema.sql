@@ -133,6 +133,11 @@ create table if not exists device (
     unique (app_id, public_id)
 ) with (fillfactor = 80);
 
+alter table device add column if not exists latitude double precision check (latitude between -90 and 90);
+alter table device add column if not exists longitude double precision check (longitude between -180 and 180);
+-- Of all sessions together.
+alter table device add column if not exists session_seconds bigint not null default 0 check (session_seconds >= 0);
+
 create table if not exists device_tag (
     app_id     int not null,
     key        text collate "C" not null check (octet_length(key) between 1 and 128),

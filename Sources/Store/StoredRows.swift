@@ -14,6 +14,13 @@ extension QueryResult {
         isNull(row: row, column: column) ? nil : int32(row: row, column: column)
     }
 
+    /// Latitude and longitude; nil where either is null.
+    func location(row: Int, firstColumn: Int) -> Location? {
+        guard !isNull(row: row, column: firstColumn), !isNull(row: row, column: firstColumn + 1) else { return nil }
+        return Location(
+            latitude: double(row: row, column: firstColumn), longitude: double(row: row, column: firstColumn + 1))
+    }
+
     func uuid(row: Int = 0, column: Int) -> UUID {
         guard let uuid = UUID(bytes: uuidBytes(row: row, column: column)) else { preconditionFailure("a uuid has 16 bytes") }
         return uuid
@@ -68,6 +75,7 @@ extension UnixMilliseconds {
 extension Parameter {
     init(_ text: String?) { self = text.map(Parameter.text) ?? .null }
     init(_ number: Int64?) { self = number.map(Parameter.int64) ?? .null }
+    init(_ number: Double?) { self = number.map(Parameter.double) ?? .null }
     init(_ number: Int32?) { self = number.map(Parameter.int32) ?? .null }
     static func application(_ application: ApplicationID) -> Parameter { .int32(application.rawValue) }
     static func notification(_ notification: NotificationID) -> Parameter { .int64(notification.rawValue) }

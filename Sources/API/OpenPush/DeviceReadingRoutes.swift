@@ -109,6 +109,9 @@ extension DeviceDetails {
         writer.member("session_count", sessionCount)
         writer.member("first_session", firstSession)
         writer.member("last_session", lastSession)
+        writer.member("session_time", sessionSeconds)
+        Self.write("lat", location?.latitude, to: &writer)
+        Self.write("long", location?.longitude, to: &writer)
         writer.member("registered_at", registeredAt.dateText)
         writer.key("start_tokens")
         writer.beginArray()
@@ -131,6 +134,11 @@ extension DeviceDetails {
             writer.endObject()
         }
         writer.endArray()
+    }
+
+    private static func write(_ name: String, _ degrees: Double?, to writer: inout JSONWriter) {
+        writer.key(name)
+        if let degrees { writer.raw("\(degrees)".utf8) } else { writer.null() }
     }
 
     private static func write(_ name: String, _ pairs: [(name: String, value: String)], to writer: inout JSONWriter) {

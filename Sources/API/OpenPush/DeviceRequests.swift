@@ -31,9 +31,22 @@ enum DeviceRequests {
         device.sessionCount = checks.optional("session_count", FieldRule.count)
         device.firstSession = checks.optional("first_session", FieldRule.seconds)
         device.lastSession = checks.optional("last_session", FieldRule.seconds)
+        device.sessionSeconds = checks.optional("session_time", FieldRule.count)
+        device.location = location(&checks)
         takeExternalID(fromAliasesOf: &device, &checks)
         try checks.finish()
         return device
+    }
+
+    /// Both coordinates or none.
+    private static func location(_ checks: inout FieldChecks) -> Location? {
+        let latitude = checks.optional("lat", FieldRule.latitude)
+        let longitude = checks.optional("long", FieldRule.longitude)
+        let isGiven = ["lat", "long"].map { checks.present($0) != nil }
+        if isGiven == [true, false] { checks.report("lat", .requires("long")) }
+        if isGiven == [false, true] { checks.report("long", .requires("lat")) }
+        guard let latitude, let longitude else { return nil }
+        return Location(latitude: latitude, longitude: longitude)
     }
 
     /// Reads an object of texts; a member that is null becomes a removal.

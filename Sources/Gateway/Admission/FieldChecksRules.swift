@@ -93,6 +93,21 @@ package enum FieldRule {
         return count
     }
 
+    /// A latitude in degrees.
+    package static func latitude(_ value: JSONValue) throws(FieldProblem) -> Double {
+        guard let degrees = value.double, abs(degrees) <= Location.latitudeLimit else {
+            throw .notOneOf("a number from -90 to 90")
+        }
+        return degrees
+    }
+    /// A longitude in degrees.
+    package static func longitude(_ value: JSONValue) throws(FieldProblem) -> Double {
+        guard let degrees = value.double, abs(degrees) <= Location.longitudeLimit else {
+            throw .notOneOf("a number from -180 to 180")
+        }
+        return degrees
+    }
+
     /// `apns-priority`: 5 or 10.
     package static func priority(_ value: JSONValue) throws(FieldProblem) -> Int {
         guard let priority = value.integer, priority == 5 || priority == 10 else { throw .notOneOf("5 or 10") }

@@ -70,7 +70,11 @@ package enum FilterCondition: Hashable, Sendable {
     /// Compared as dotted numbers when both sides are such; else only `=` and `!=` match, as text.
     case appVersion(Comparison, String)
     case sessionCount(Comparison, Int64)
+    /// `>` or `<`: seconds of all sessions together; 0 when the device never said it.
+    case sessionTime(Comparison, seconds: Double)
     /// `>`: the last session is more than so many hours ago; `<`: less. A device without sessions matches neither.
     case lastSession(Comparison, hoursAgo: Double)
     case firstSession(Comparison, hoursAgo: Double)
+    /// At most so far away, along the surface. A device without a location matches none.
+    case within(metres: Double, of: Location)
 }

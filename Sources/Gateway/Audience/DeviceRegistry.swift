@@ -15,10 +15,13 @@ package struct DeviceRegistration: Sendable {
     package var osVersion: String?
     package var timeZone: String?
     package var sessionCount: Int64?
+    /// Of all sessions together.
+    package var sessionSeconds: Int64?
     /// Seconds since 1970.
     package var firstSession: Int64?
     /// Seconds since 1970.
     package var lastSession: Int64?
+    package var location: Location?
 
     /// A registration that says nothing but the token.
     package init(pushToken: [UInt8]) { self.pushToken = pushToken }

@@ -77,7 +77,12 @@ package enum FilterParser {
         case "first_session":
             let comparison = try operands.comparison(.order)
             return .firstSession(comparison, hoursAgo: try operands.only("hours_ago").amount("hours_ago"))
-        case "session_time", "location": throw .unsupportedField(try operands.text("field"))
+        case "session_time":
+            let comparison = try operands.comparison(.order)
+            return .sessionTime(comparison, seconds: try operands.only("value").amount("value"))
+        case "location":
+            let (center, radius) = try operands.only("lat", "long", "radius").circle()
+            return .within(metres: radius, of: center)
         case let field: throw .unknownField(field)
         }
     }

@@ -11,7 +11,7 @@ struct FilterOperands {
     }
     /// Most values of `in_array` and `not_in_array`. Source: OneSignal's contract.
     static let arrayCount = 20
-    /// Spans of time are below this, in seconds or hours; 1e11 hours are longer than any life of a device.
+    /// Spans of time and distances are below this, in seconds, hours or metres; 1e11 hours are longer than any life of a device.
     static let amountLimit = 1e11
 
     private let entry: JSONValue
@@ -56,10 +56,24 @@ struct FilterOperands {
         return number
     }
 
-    /// A span of time, in the unit of the field: not negative, and small enough for the database to reckon with.
+    /// A span of time or a distance, in the unit of the field: not negative, and small enough for the database to reckon with.
     func amount(_ key: String) throws(FilterProblem) -> Double {
         let number = try number(key)
         guard (0..<Self.amountLimit).contains(number) else { throw .badValue(key, expected: "a number from 0 to 1e11") }
+        return number
+    }
+
+    /// The operands of a location, which has no relation.
+    func circle() throws(FilterProblem) -> (center: Location, radius: Double) {
+        if let relation = entry["relation"], !relation.isNull { throw .unexpectedKey("relation") }
+        let latitude = try degrees("lat", limit: Location.latitudeLimit, expected: "a number from -90 to 90")
+        let longitude = try degrees("long", limit: Location.longitudeLimit, expected: "a number from -180 to 180")
+        return (Location(latitude: latitude, longitude: longitude), try amount("radius"))
+    }
+
+    private func degrees(_ key: String, limit: Double, expected: String) throws(FilterProblem) -> Double {
+        let number = try number(key)
+        guard abs(number) <= limit else { throw .badValue(key, expected: expected) }
         return number
     }
 
@@ -110,8 +124,6 @@ package enum FilterProblem: Error, Hashable, Sendable, CustomStringConvertible {
     case missing(String)
     case unexpectedKey(String)
     case unknownField(String)
-    /// Part of the language, but not understood by this version.
-    case unsupportedField(String)
     case unknownRelation(String)
     case badValue(String, expected: String)
     case unknownOperator
@@ -125,7 +137,6 @@ package enum FilterProblem: Error, Hashable, Sendable, CustomStringConvertible {
         case .missing(let key): "\(key) is required"
         case .unexpectedKey(let key): "\(FieldError.shortened(key)) is not a key of this filter"
         case .unknownField(let field): "\(FieldError.shortened(field)) is not a known filter field"
-        case .unsupportedField(let field): "filters on \(field) are not supported yet"
         case .unknownRelation(let relation): "\(FieldError.shortened(relation)) is not a relation of this field"
         case .badValue(let key, let expected): "\(key) must be \(expected)"
         case .unknownOperator: "operator must be OR or AND"

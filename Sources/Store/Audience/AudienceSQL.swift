@@ -104,6 +104,10 @@ struct AudienceSQL {
         case .appVersion(let comparison, let value): return appVersion(comparison, value)
         case .sessionCount(let comparison, let value):
             return "device.session_count \(comparison.sqlOperator) \(text("\(value)"))::bigint"
+        case .sessionTime(let comparison, let seconds):
+            guard comparison == .greater || comparison == .less else { return "false" }
+            return "device.session_seconds \(comparison.sqlOperator) \(text("\(seconds)"))::numeric"
+        case .within(let metres, let center): return within(metres, of: center)
         case .lastSession(let comparison, let hours): return age("device.last_session", comparison, hours)
         case .firstSession(let comparison, let hours): return age("device.first_session", comparison, hours)
         }
@@ -125,6 +129,25 @@ struct AudienceSQL {
         let literal = text("{\(parts.map { "\($0)" }.joined(separator: ","))}")
         return """
             coalesce(device.app_version_parts \(comparison.sqlOperator) \(literal)::bigint[], \(comparison == .notEqual))
+            """
+    }
+
+    /// The haversine formula, with 2 sin² x/2 = 1 - cos x: right across the date line and the poles, and to some centimetres.
+    ///
+    /// The cosines of degrees (`cosd`) raise no error for numbers that are very small, as `radians` and squares would.
+    private mutating func within(_ metres: Double, of center: Location) -> String {
+        let angle = metres / Location.earthRadiusMetres * 180 / .pi
+        // Half the circumference is as far as anything is.
+        guard angle < 180 else { return "(device.latitude is not null and device.longitude is not null)" }
+        let (latitude, longitude, limit) = (
+            "\(text("\(center.latitude)"))::float8", "\(text("\(center.longitude)"))::float8", "\(text("\(angle)"))::float8"
+        )
+        return """
+            coalesce(
+                abs(device.latitude - \(latitude)) <= \(limit) + 1e-6
+                    and 1 - cosd(device.latitude - \(latitude))
+                        + cosd(device.latitude) * cosd(\(latitude)) * (1 - cosd(device.longitude - \(longitude)))
+                        <= 1 - cosd(\(limit)), false)
             """
     }
 

@@ -75,7 +75,8 @@ private struct DeviceChange {
             after.appVersion.flatMap { AppVersion.parts($0.text) }.map(Parameter.int64Array) ?? .null,
             Parameter(after.osVersion?.text),
             Parameter(after.timeZone?.text), .int64(after.sessionCount), Parameter(after.firstSession),
-            Parameter(after.lastSession), .jsonb(after.tagsJSON),
+            Parameter(after.lastSession), .jsonb(after.tagsJSON), .int64(after.sessionSeconds),
+            Parameter(after.location?.latitude), Parameter(after.location?.longitude),
         ]
     }
 
@@ -106,7 +107,8 @@ enum DeviceStatements {
                 first_session, last_session, tags,
                 (select coalesce(jsonb_object_agg(label, identifier), '{}')
                 from device_alias as alias
-                where alias.app_id = device.app_id and alias.device_id = device.device_id)
+                where alias.app_id = device.app_id and alias.device_id = device.device_id),
+                session_seconds, latitude, longitude
             from device
             where app_id = $1 and push_token = $2
             """)
@@ -128,7 +130,8 @@ enum DeviceStatements {
         text: """
             update device
             set environment = $3, external_id = $4, language = $5, country = $6, app_version = $7, app_version_parts = $8,
-                os_version = $9, time_zone = $10, session_count = $11, first_session = $12, last_session = $13, tags = $14
+                os_version = $9, time_zone = $10, session_count = $11, first_session = $12, last_session = $13, tags = $14,
+                session_seconds = $15, latitude = $16, longitude = $17
             where app_id = $1 and device_id = $2
             """)
 

@@ -77,6 +77,8 @@ extension FilterCondition {
         case .language(let comparison, let value): ["language", comparison.rawValue, value]
         case .appVersion(let comparison, let value): ["app_version", comparison.rawValue, value]
         case .sessionCount(let comparison, let value): ["session_count", comparison.rawValue, "\(value)"]
+        case .sessionTime(let comparison, let seconds): ["session_time", comparison.rawValue, "\(seconds)"]
+        case .within(let metres, let center): ["location", "\(metres)", "\(center.latitude)", "\(center.longitude)"]
         case .lastSession(let comparison, let hours): ["last_session", comparison.rawValue, "\(hours)"]
         case .firstSession(let comparison, let hours): ["first_session", comparison.rawValue, "\(hours)"]
         }
@@ -94,6 +96,14 @@ extension FilterCondition {
             self = .countryExists(exists)
             return
         }
+        if texts[0] == "location" {
+            let numbers = texts.dropFirst().compactMap { Double($0) }
+            guard numbers.count == 3, texts.count == 4, abs(numbers[1]) <= Location.latitudeLimit,
+                abs(numbers[2]) <= Location.longitudeLimit
+            else { return nil }
+            self = .within(metres: numbers[0], of: Location(latitude: numbers[1], longitude: numbers[2]))
+            return
+        }
         guard texts.count == 3, let comparison = Comparison(rawValue: texts[1]) else { return nil }
         switch texts[0] {
         case "country": self = .country(comparison, texts[2])
@@ -102,6 +112,9 @@ extension FilterCondition {
         case "session_count":
             guard let count = Int64(texts[2]) else { return nil }
             self = .sessionCount(comparison, count)
+        case "session_time":
+            guard let seconds = Double(texts[2]) else { return nil }
+            self = .sessionTime(comparison, seconds: seconds)
         case "last_session", "first_session":
             guard let hours = Double(texts[2]) else { return nil }
             self =

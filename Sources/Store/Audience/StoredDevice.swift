@@ -18,6 +18,8 @@ struct StoredDevice: Equatable {
     var sessionCount: Int64
     var firstSession: Int64?
     var lastSession: Int64?
+    var sessionSeconds: Int64
+    var location: Location?
 
     var externalID: ExactText? { aliases[Self.externalIDLabel] }
 
@@ -27,6 +29,7 @@ struct StoredDevice: Equatable {
         aliases = [:]
         tags = [:]
         sessionCount = 0
+        sessionSeconds = 0
     }
 
     /// Reads a row of `DeviceStatements.find`.
@@ -45,6 +48,8 @@ struct StoredDevice: Equatable {
         sessionCount = row.int64(row: 0, column: 8)
         firstSession = row.optionalInt64(column: 9)
         lastSession = row.optionalInt64(column: 10)
+        sessionSeconds = row.int64(row: 0, column: 13)
+        location = row.location(row: 0, firstColumn: 14)
     }
 
     private static func texts(_ json: [UInt8]) -> [ExactText: ExactText]? {
@@ -81,6 +86,8 @@ struct StoredDevice: Equatable {
         device.sessionCount = registration.sessionCount ?? sessionCount
         device.firstSession = registration.firstSession ?? firstSession
         device.lastSession = registration.lastSession ?? lastSession
+        device.sessionSeconds = registration.sessionSeconds ?? sessionSeconds
+        device.location = registration.location ?? location
         return device
     }
 

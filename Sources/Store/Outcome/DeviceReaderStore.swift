@@ -87,6 +87,8 @@ extension DeviceDetails {
         firstSession = row.optionalInt64(column: 9)
         lastSession = row.optionalInt64(column: 10)
         registeredAt = row.milliseconds(column: 11)
+        sessionSeconds = row.int64(row: 0, column: 12)
+        location = row.location(row: 0, firstColumn: 13)
     }
 }
 
@@ -115,7 +117,7 @@ enum DeviceReaderStatements {
         name: "device_reader_device",
         text: """
             select device_id, environment, external_id, language, country, app_version, os_version, time_zone, session_count,
-                first_session, last_session, registered_at
+                first_session, last_session, registered_at, session_seconds, latitude, longitude
             from device
             where app_id = $1 and public_id = $2
             """)

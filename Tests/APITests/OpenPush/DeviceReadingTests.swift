@@ -15,6 +15,8 @@ import Testing
         device.externalID = "fan-1"
         device.tags = [("club", "home")]
         device.registeredAt = Self.moment
+        device.sessionSeconds = 60
+        device.location = Location(latitude: 52.5, longitude: -13)
         device.startTokens = [.init(activityType: "Game", environment: .sandbox, registeredAt: Self.moment)]
         device.activities = [
             .init(
@@ -28,7 +30,7 @@ import Testing
             response.text
                 == #"{"subscription_id":"\#(Self.id)","platform":"ios","environment":"production","external_id":"fan-1","#
                 + #""aliases":{},"tags":{"club":"home"},"language":null,"country":null,"app_version":null,"os_version":null,"#
-                + #""timezone":null,"session_count":0,"first_session":null,"last_session":null,"#
+                + #""timezone":null,"session_count":0,"first_session":null,"last_session":null,"session_time":60,"lat":52.5,"long":-13.0,"#
                 + #""registered_at":"2026-02-28T23:59:59.007Z","start_tokens":[{"activity_type":"Game","#
                 + #""environment":"sandbox","registered_at":"2026-02-28T23:59:59.007Z"}],"#
                 + #""activities":[{"activity_id":"m","activity_type":null,"started_at":1799999000,"#

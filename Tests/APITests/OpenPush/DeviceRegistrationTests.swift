@@ -27,7 +27,7 @@ import Testing
             .with("tags", #"{"team":"A","level":1.50,"vip":true,"empty":"","gone":null}"#).with("language", #""pt-BR""#)
             .with("country", #""de""#).with("app_version", #""1.2.3""#).with("os_version", #""18.1""#)
             .with("timezone", #""Europe/Berlin""#).with("session_count", "7.0").with("first_session", "1700000000")
-            .with("last_session", "1700000001")
+            .with("last_session", "1700000001").with("session_time", "3600").with("lat", "-33.5").with("long", "151.25")
         #expect(await send(body).status == 201)
         let device = try #require(device)
         #expect(device.environment == .sandbox)
@@ -42,13 +42,15 @@ import Testing
         #expect(device.sessionCount == 7)
         #expect(device.firstSession == 1_700_000_000)
         #expect(device.lastSession == 1_700_000_001)
+        #expect(device.sessionSeconds == 3_600)
+        #expect(device.location == Location(latitude: -33.5, longitude: 151.25))
     }
 
     @Test(
         "takes null as absent",
         arguments: [
             "environment", "external_id", "aliases", "tags", "language", "country", "app_version", "os_version", "timezone",
-            "session_count", "first_session", "last_session",
+            "session_count", "first_session", "last_session", "session_time", "lat", "long",
         ])
     func nullIsAbsent(field: String) async {
         #expect(await send(.device.with(field, "null")).status == 201)
@@ -98,7 +100,9 @@ import Testing
             ("timezone", "\"\(String(repeating: "z", count: 129))\"", "timezone"), ("session_count", "-1", "session_count"),
             ("session_count", "1.5", "session_count"), ("session_count", "1e300", "session_count"),
             ("first_session", "1700000000000", "first_session"), ("last_session", "-1", "last_session"),
-            ("last_session", #""1700000000""#, "last_session"), ("token", #""ab""#, "token"),
+            ("last_session", #""1700000000""#, "last_session"), ("session_time", "-1", "session_time"),
+            ("session_time", "1.5", "session_time"), ("lat", "1", "lat"), ("long", "1", "long"), ("lat", "90.5", "lat"),
+            ("lat", #""1""#, "lat"), ("long", "-181", "long"), ("token", #""ab""#, "token"),
         ] as [(String, String?, String)])
     func names(field: String, literal: String?, path: String) async {
         let response = await send(.device.with(field, literal))

@@ -51,6 +51,16 @@ import Testing
             (#"{"field":"session_count","relation":"!=","value":5.0}"#, .sessionCount(.notEqual, 5)),
             (#"{"field":"last_session","relation":">","hours_ago":"1.1"}"#, .lastSession(.greater, hoursAgo: 1.1)),
             (#"{"field":"first_session","relation":"<","hours_ago":24}"#, .firstSession(.less, hoursAgo: 24)),
+            (#"{"field":"session_time","relation":">","value":"60.5"}"#, .sessionTime(.greater, seconds: 60.5)),
+            (#"{"field":"session_time","relation":"<","value":600}"#, .sessionTime(.less, seconds: 600)),
+            (
+                #"{"field":"location","radius":"1000","lat":"-33.5","long":"151.25"}"#,
+                .within(metres: 1_000, of: Location(latitude: -33.5, longitude: 151.25))
+            ),
+            (
+                #"{"field":"location","radius":1.5,"lat":90,"long":-180}"#,
+                .within(metres: 1.5, of: Location(latitude: 90, longitude: -180))
+            ),
         ] as [(String, FilterCondition)])
     func reads(entry: String, condition: FilterCondition) throws {
         #expect(try parse("[\(entry)]") == FilterExpression(branches: [[condition]]))
@@ -128,8 +138,17 @@ import Testing
             (#"{"field":"first_session","relation":">"}"#, "hours_ago is required"),
             (#"{"field":"first_session","relation":">","hours_ago":"soon"}"#, "hours_ago must be a number"),
             (#"{"field":"first_session","relation":">","hours_ago":1e300}"#, "hours_ago must be a number from 0 to 1e11"),
-            (#"{"field":"session_time","relation":">","value":"60"}"#, "filters on session_time are not supported yet"),
-            (#"{"field":"location","radius":"1000","lat":1,"long":2}"#, "filters on location are not supported yet"),
+            (#"{"field":"session_time","relation":"=","value":"60"}"#, "= is not a relation of this field"),
+            (#"{"field":"session_time","relation":">","value":"-1"}"#, "value must be a number from 0 to 1e11"),
+            (#"{"field":"session_time","relation":">","hours_ago":"1"}"#, "hours_ago is not a key of this filter"),
+            (#"{"field":"location","relation":"=","radius":1,"lat":1,"long":2}"#, "relation is not a key of this filter"),
+            (#"{"field":"location","radius":"1000","lat":1}"#, "long is required"),
+            (#"{"field":"location","lat":1,"long":2}"#, "radius is required"),
+            (#"{"field":"location","radius":-1,"lat":1,"long":2}"#, "radius must be a number from 0 to 1e11"),
+            (#"{"field":"location","radius":1,"lat":"90.1","long":2}"#, "lat must be a number from -90 to 90"),
+            (#"{"field":"location","radius":1,"lat":"x","long":2}"#, "lat must be a number"),
+            (#"{"field":"location","radius":1,"lat":1,"long":-180.5}"#, "long must be a number from -180 to 180"),
+            (#"{"field":"location","radius":1,"lat":1,"long":2,"value":3}"#, "value is not a key of this filter"),
         ])
     func malformed(entry: String, message: String) throws {
         #expect(try errors("[\(Self.condition),\(entry)]") == ["filters[1]: \(message)"])

@@ -13,6 +13,8 @@ struct FilterDevice {
     var sessionCount: Int64
     var firstSession: Int64?
     var lastSession: Int64?
+    var sessionSeconds: Int64
+    var location: Location?
 
     static let keys = ["plan", "level", "since", "odd key '\"\\%"]
     static let values = [
@@ -22,6 +24,13 @@ struct FilterDevice {
     static let versions = ["1", "1.0", "1.2", "1.2.0", "1.10", "2", "10.0.1", "v2", "1.2-beta", "1..2", "0"]
     static let languages = ["en", "EN", "de", "pt-BR"]
     static let countries = ["DE", "FR", "US"]
+    /// Both sides of the date line, both poles, towns that are far and near, and a point beside 0 that tempts numbers to underflow.
+    static let places = [
+        (0, 180), (0, -180), (0.01, -179.99), (-17.5, 179.9), (-17.5, -179.9), (90, 0), (90, 120), (89.99, -60), (-90, 10),
+        (-89.5, 100), (52.52, 13.405), (52.4, 13.06), (48.137, 11.575), (-52.52, -166.595), (0, 0), (1e-300, -1e-300),
+    ].map { Location(latitude: $0, longitude: $1) }
+    /// None of the places is this far from another, to a metre.
+    static let radii: [Double] = [0, 1e-300, 1, 2_500, 30_000, 150_000, 600_000, 9_000_000, 19_999_000, 20_015_200, 1e10]
     static let ages: [Int64] = [0, 1_800, 3_600, 3_601, 90_000, -3_600]
 
     init(number: Int, random: inout SeededGenerator) {
@@ -33,6 +42,8 @@ struct FilterDevice {
         sessionCount = Int64.random(in: 0...4, using: &random)
         firstSession = random.pick(Self.ages.map { FilterTests.moment - $0 } + [nil])
         lastSession = random.pick(Self.ages.map { FilterTests.moment - $0 } + [nil])
+        sessionSeconds = random.pick([0, 59, 60, 61, 1_000_000])
+        location = random.pick(Self.places.map { $0 } + [nil])
     }
 
     func fill(_ registration: inout DeviceRegistration) {
@@ -43,6 +54,8 @@ struct FilterDevice {
         registration.sessionCount = sessionCount
         registration.firstSession = firstSession
         registration.lastSession = lastSession
+        registration.sessionSeconds = sessionSeconds
+        registration.location = location
     }
 
     func matches(_ condition: FilterCondition) -> Bool {
@@ -53,6 +66,8 @@ struct FilterDevice {
         case .language(let comparison, let value): equals(comparison, language?.lowercased(), value.lowercased())
         case .appVersion(let comparison, let value): matchesVersion(comparison, value)
         case .sessionCount(let comparison, let value): order(comparison, Decimal(sessionCount), Decimal(value))
+        case .sessionTime(let comparison, let seconds): order(comparison, Decimal(sessionSeconds), Decimal(seconds))
+        case .within(let metres, let center): location.map { Self.distance($0, center) <= metres } ?? false
         case .lastSession(let comparison, let hours): matchesAge(comparison, lastSession, hours)
         case .firstSession(let comparison, let hours): matchesAge(comparison, firstSession, hours)
         }
@@ -98,6 +113,18 @@ struct FilterDevice {
         return order(comparison, Decimal(FilterTests.moment - session), Decimal(hours) * 3600)
     }
 
+    /// Through the Earth first, then along its surface.
+    static func distance(_ one: Location, _ other: Location) -> Double {
+        func vector(_ place: Location) -> [Double] {
+            let (latitude, longitude) = (place.latitude * .pi / 180, place.longitude * .pi / 180)
+            return [cos(latitude) * cos(longitude), cos(latitude) * sin(longitude), sin(latitude)]
+        }
+        let chord = zip(vector(one), vector(other)).map { ($0 - $1) * ($0 - $1) }.reduce(0, +).squareRoot()
+        // Less than a centimetre is what rounding makes of two ways to say the same place.
+        let metres = 2 * Location.earthRadiusMetres * asin(min(1, chord / 2))
+        return metres < 0.01 ? 0 : metres
+    }
+
     private func equals(_ comparison: Comparison, _ value: String?, _ operand: String) -> Bool {
         let isSame = value.map { Self.same($0, operand) } ?? false
         return comparison == .equal ? isSame : comparison == .notEqual ? !isSame : false
@@ -126,7 +153,7 @@ struct FilterDevice {
 extension FilterCondition {
     static func random(_ random: inout SeededGenerator) -> FilterCondition {
         let comparison = random.pick([Comparison.greater, .less, .equal, .notEqual])
-        switch Int.random(in: 0..<12, using: &random) {
+        switch Int.random(in: 0..<15, using: &random) {
         case 0...4: return .tag(key: random.pick(FilterDevice.keys + ["absent"]), TagRelation.random(&random))
         case 5: return .country(comparison, random.pick(FilterDevice.countries))
         case 6: return .countryExists(Bool.random(using: &random))
@@ -134,6 +161,8 @@ extension FilterCondition {
         case 8: return .appVersion(comparison, random.pick(FilterDevice.versions))
         case 9: return .sessionCount(comparison, Int64.random(in: 0...4, using: &random))
         case 10: return .lastSession(comparison, hoursAgo: random.pick([0, 0.5, 1, 25, 1e6]))
+        case 11: return .sessionTime(random.pick([.greater, .less]), seconds: random.pick([0, 59.5, 60, 1e6]))
+        case 12, 13: return .within(metres: random.pick(FilterDevice.radii), of: random.pick(FilterDevice.places))
         default: return .firstSession(comparison, hoursAgo: random.pick([0, 0.5, 1, 25, 1e6]))
         }
     }

@@ -38,6 +38,16 @@ import Testing
         }
     }
 
+    @Test("on places are decided metres away from where they turn")
+    func distinctDistances() {
+        for one in FilterDevice.places {
+            for other in FilterDevice.places {
+                let distance = FilterDevice.distance(one, other)
+                #expect(FilterDevice.radii.dropFirst(2).allSatisfy { abs($0 - distance) > 0.5 }, "\(one) \(other) \(distance)")
+            }
+        }
+    }
+
     @Test("find the same when read in windows")
     func findInWindows() async throws {
         try await StoreFixture.with { fixture in
