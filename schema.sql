@@ -135,6 +135,8 @@ create table if not exists device (
 
 alter table device add column if not exists latitude double precision check (latitude between -90 and 90);
 alter table device add column if not exists longitude double precision check (longitude between -180 and 180);
+-- What the app said of ordinary notifications.
+alter table device add column if not exists notifications_enabled boolean not null default true;
 -- Of all sessions together.
 alter table device add column if not exists session_seconds bigint not null default 0 check (session_seconds >= 0);
 
@@ -181,6 +183,16 @@ create table if not exists start_token (
     primary key (app_id, type_id, device_id) include (token, environment),
     unique (app_id, type_id, token)
 ) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.02);
+
+-- Why a device has no start token any more: what APNs said of its last one (a DeliveryReason). It goes when the device registers another.
+create table if not exists removed_start_token (
+    app_id      int not null,
+    type_id     int not null,
+    device_id   bigint not null,
+    status      smallint not null,
+    removed_at  timestamptz not null default now(),
+    primary key (app_id, type_id, device_id)
+);
 
 -- Activities -----------------------------------------------------------------------------------------------------------------------
 
@@ -294,6 +306,8 @@ create table if not exists fan_out (
 -- The sums of its taps, once their rows are no longer kept; null until then.
 alter table fan_out add column if not exists clicks bigint;
 alter table fan_out add column if not exists clicked_devices bigint;
+-- How far the condition may be looked for before the next window is measured; behind the watermark it is used up.
+alter table fan_out add column if not exists window_end bigint;
 create index if not exists fan_out_open on fan_out (notification_id) where finished_at is null;
 create index if not exists fan_out_open_start on fan_out (app_id) where finished_at is null and event = 0;
 create index if not exists fan_out_open_activity on fan_out (activity_number) where finished_at is null;

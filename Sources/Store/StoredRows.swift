@@ -15,9 +15,9 @@ extension QueryResult {
     }
 
     /// Latitude and longitude; nil where either is null.
-    func location(row: Int, firstColumn: Int) -> Location? {
+    func location(row: Int, firstColumn: Int) -> DeviceLocation? {
         guard !isNull(row: row, column: firstColumn), !isNull(row: row, column: firstColumn + 1) else { return nil }
-        return Location(
+        return DeviceLocation(
             latitude: double(row: row, column: firstColumn), longitude: double(row: row, column: firstColumn + 1))
     }
 

@@ -96,6 +96,9 @@ extension AudiencePreview {
         writer.key("unreachable")
         writer.beginObject()
         writer.member("no_token", tokenlessCount)
+        writer.member("disabled", disabledCount)
+        writer.member("wrong_environment", wrongEnvironmentCount)
+        writer.member("token_removed", removedCount)
         writer.endObject()
         writer.member("unknown_entries", unknownEntryCount)
     }

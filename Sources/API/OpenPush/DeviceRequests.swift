@@ -39,14 +39,14 @@ enum DeviceRequests {
     }
 
     /// Both coordinates or none.
-    private static func location(_ checks: inout FieldChecks) -> Location? {
+    private static func location(_ checks: inout FieldChecks) -> DeviceLocation? {
         let latitude = checks.optional("lat", FieldRule.latitude)
         let longitude = checks.optional("long", FieldRule.longitude)
         let isGiven = ["lat", "long"].map { checks.present($0) != nil }
         if isGiven == [true, false] { checks.report("lat", .requires("long")) }
         if isGiven == [false, true] { checks.report("long", .requires("lat")) }
         guard let latitude, let longitude else { return nil }
-        return Location(latitude: latitude, longitude: longitude)
+        return DeviceLocation(latitude: latitude, longitude: longitude)
     }
 
     /// Reads an object of texts; a member that is null becomes a removal.

@@ -95,14 +95,14 @@ package enum FieldRule {
 
     /// A latitude in degrees.
     package static func latitude(_ value: JSONValue) throws(FieldProblem) -> Double {
-        guard let degrees = value.double, abs(degrees) <= Location.latitudeLimit else {
+        guard let degrees = value.double, abs(degrees) <= DeviceLocation.latitudeLimit else {
             throw .notOneOf("a number from -90 to 90")
         }
         return degrees
     }
     /// A longitude in degrees.
     package static func longitude(_ value: JSONValue) throws(FieldProblem) -> Double {
-        guard let degrees = value.double, abs(degrees) <= Location.longitudeLimit else {
+        guard let degrees = value.double, abs(degrees) <= DeviceLocation.longitudeLimit else {
             throw .notOneOf("a number from -180 to 180")
         }
         return degrees

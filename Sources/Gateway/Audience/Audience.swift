@@ -76,5 +76,5 @@ package enum FilterCondition: Hashable, Sendable {
     case lastSession(Comparison, hoursAgo: Double)
     case firstSession(Comparison, hoursAgo: Double)
     /// At most so far away, along the surface. A device without a location matches none.
-    case within(metres: Double, of: Location)
+    case within(metres: Double, of: DeviceLocation)
 }

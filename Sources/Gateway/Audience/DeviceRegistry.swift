@@ -21,7 +21,7 @@ package struct DeviceRegistration: Sendable {
     package var firstSession: Int64?
     /// Seconds since 1970.
     package var lastSession: Int64?
-    package var location: Location?
+    package var location: DeviceLocation?
 
     /// A registration that says nothing but the token.
     package init(pushToken: [UInt8]) { self.pushToken = pushToken }

@@ -64,11 +64,11 @@ struct FilterOperands {
     }
 
     /// The operands of a location, which has no relation.
-    func circle() throws(FilterProblem) -> (center: Location, radius: Double) {
+    func circle() throws(FilterProblem) -> (center: DeviceLocation, radius: Double) {
         if let relation = entry["relation"], !relation.isNull { throw .unexpectedKey("relation") }
-        let latitude = try degrees("lat", limit: Location.latitudeLimit, expected: "a number from -90 to 90")
-        let longitude = try degrees("long", limit: Location.longitudeLimit, expected: "a number from -180 to 180")
-        return (Location(latitude: latitude, longitude: longitude), try amount("radius"))
+        let latitude = try degrees("lat", limit: DeviceLocation.latitudeLimit, expected: "a number from -90 to 90")
+        let longitude = try degrees("long", limit: DeviceLocation.longitudeLimit, expected: "a number from -180 to 180")
+        return (DeviceLocation(latitude: latitude, longitude: longitude), try amount("radius"))
     }
 
     private func degrees(_ key: String, limit: Double, expected: String) throws(FilterProblem) -> Double {

@@ -19,8 +19,9 @@ struct ChunkOutcome {
         record.deliveries.reserveCapacity(outcomes.count)
         for (index, outcome) in outcomes.enumerated() {
             let device = chunk.devices[index]
-            if case .tokenDead(_, let since) = outcome, !(keepsTokens && TokenQuarantine.blamesSetUp(outcome)) {
-                record.deadTokens.append(DeadToken(device: device, token: chunk.tokens[index], since: since))
+            if case .tokenDead(let reason, let since) = outcome, !(keepsTokens && TokenQuarantine.blamesSetUp(outcome)) {
+                record.deadTokens.append(
+                    DeadToken(device: device, token: chunk.tokens[index], reason: reason, since: since))
             }
             let attempt = chunk.attempts.isEmpty ? 0 : chunk.attempts[index]
             let isCertain = outcome == .accepted

@@ -124,12 +124,15 @@ package struct RetryRecord: Hashable, Sendable {
 package struct DeadToken: Hashable, Sendable {
     package let device: Int64
     package let token: [UInt8]
+    /// What APNs said.
+    package let reason: DeliveryReason
     /// Since when, by APNs; a token registered later is kept. Nil removes it if it is still the same.
     package let since: UnixMilliseconds?
-    /// Puts the three together.
-    package init(device: Int64, token: [UInt8], since: UnixMilliseconds?) {
+    /// Puts them together.
+    package init(device: Int64, token: [UInt8], reason: DeliveryReason, since: UnixMilliseconds?) {
         self.device = device
         self.token = token
+        self.reason = reason
         self.since = since
     }
 }

@@ -49,7 +49,7 @@ package struct DeviceDetails: Sendable {
     package var lastSession: Int64?
     /// Of all sessions together.
     package var sessionSeconds: Int64 = 0
-    package var location: Location?
+    package var location: DeviceLocation?
     package var registeredAt = UnixMilliseconds(rawValue: 0)
     /// By label and by key, in their order.
     package var aliases: [(name: String, value: String)] = []

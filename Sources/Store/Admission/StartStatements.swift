@@ -32,15 +32,21 @@ enum StartStatements {
                     limit $3::int) as unfinished)
             """)
 
+    // Each entry of a list is looked up by itself: with joins, a long list makes the planner read the tables, all apps' rows included.
     /// App, type, labels, identifiers.
     static let devicesByAlias = Statement(
         name: "start_devices_by_alias",
         text: """
             select distinct token.device_id
             from unnest($3::text[], $4::text[]) as wanted (label, identifier)
-                join device_alias as alias on alias.app_id = $1 and alias.label = wanted.label
-                    and alias.identifier = wanted.identifier
-                join start_token as token on token.app_id = $1 and token.type_id = $2 and token.device_id = alias.device_id
+                cross join lateral (
+                    select device_id from device_alias
+                    where app_id = $1 and label = wanted.label and identifier = wanted.identifier
+                    offset 0) as alias
+                cross join lateral (
+                    select device_id from start_token
+                    where app_id = $1 and type_id = $2 and device_id = alias.device_id
+                    offset 0) as token
             order by token.device_id
             """)
 
@@ -50,8 +56,13 @@ enum StartStatements {
         text: """
             select distinct token.device_id
             from unnest($3::uuid[]) as wanted (public_id)
-                join device on device.app_id = $1 and device.public_id = wanted.public_id
-                join start_token as token on token.app_id = $1 and token.type_id = $2 and token.device_id = device.device_id
+                cross join lateral (
+                    select device_id from device where app_id = $1 and public_id = wanted.public_id
+                    offset 0) as device
+                cross join lateral (
+                    select device_id from start_token
+                    where app_id = $1 and type_id = $2 and device_id = device.device_id
+                    offset 0) as token
             order by token.device_id
             """)
 

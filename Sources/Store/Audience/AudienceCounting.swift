@@ -67,8 +67,9 @@ extension AudiencePreview {
     fileprivate init(_ row: QueryResult) {
         self.init(
             matchedCount: row.int64(row: 0, column: 0), productionCount: row.int64(row: 0, column: 1),
-            sandboxCount: row.int64(row: 0, column: 2),
-            unknownEntryCount: row.columnCount > 3 ? row.int64(row: 0, column: 3) : 0)
+            sandboxCount: row.int64(row: 0, column: 2), wrongEnvironmentCount: row.int64(row: 0, column: 3),
+            removedCount: row.int64(row: 0, column: 4), disabledCount: row.int64(row: 0, column: 5),
+            unknownEntryCount: row.columnCount > 6 ? row.int64(row: 0, column: 6) : 0)
     }
 }
 
@@ -80,17 +81,19 @@ enum CountingStatements {
 
     static let moment = Statement(name: "counting_moment", text: "select now()")
 
-    /// Devices, and those with a start token of each environment; each device is one row.
-    static let counts = counts(of: "held.environment")
+    private static let badToken = DeliveryReason.badDeviceToken.rawValue
 
-    private static func counts(of environment: String) -> String {
+    /// Devices, those with a start token of each environment, and why others have none; each device is one row.
+    static let counts = """
+        count(*), count(*) filter (where held.environment = \(PushEnvironment.production.rawValue)), \
+        count(*) filter (where held.environment = \(PushEnvironment.sandbox.rawValue)), \
+        count(*) filter (where held.environment is null and removed.status = \(badToken)), \
+        count(*) filter (where held.environment is null and removed.status <> \(badToken)), \
+        count(*) filter (where held.environment is null and removed.status is null and not device.notifications_enabled)
         """
-        count(*), count(*) filter (where \(environment) = \(PushEnvironment.production.rawValue)), \
-        count(*) filter (where \(environment) = \(PushEnvironment.sandbox.rawValue))
-        """
-    }
 
-    /// The same of a list, and its entries that name no device. `found` has a row an entry and device.
+    /// The same of a list, and its entries that name no device. `found` has a row an entry and device. Each of them is looked up by
+    /// itself: how many they are says nothing of how many devices there are.
     private static func ofList(name: String, found: String) -> Statement {
         Statement(
             name: name,
@@ -100,8 +103,19 @@ enum CountingStatements {
                     select distinct found.device_id from found where found.device_id is not null),
                 counted as (
                     select \(counts)
-                    from matched left join start_token as held
-                        on held.app_id = $1 and held.type_id = $2 and held.device_id = matched.device_id)
+                    from matched
+                        cross join lateral (
+                            select notifications_enabled from device
+                            where app_id = $1 and device_id = matched.device_id
+                            offset 0) as device
+                        left join lateral (
+                            select environment from start_token
+                            where app_id = $1 and type_id = $2 and device_id = matched.device_id
+                            offset 0) as held on true
+                        left join lateral (
+                            select status from removed_start_token
+                            where app_id = $1 and type_id = $2 and device_id = matched.device_id
+                            offset 0) as removed on true)
                 select counted.*, (select count(*) from found where found.device_id is null)
                 from counted
                 """)
@@ -113,8 +127,10 @@ enum CountingStatements {
         found: """
             select alias.device_id
             from unnest($3::text[], $4::text[]) as wanted (label, identifier)
-                left join device_alias as alias on alias.app_id = $1 and alias.label = wanted.label
-                    and alias.identifier = wanted.identifier
+                left join lateral (
+                    select device_id from device_alias
+                    where app_id = $1 and label = wanted.label and identifier = wanted.identifier
+                    offset 0) as alias on true
             """)
 
     /// App, type, subscription ids.
@@ -123,6 +139,8 @@ enum CountingStatements {
         found: """
             select device.device_id
             from unnest($3::uuid[]) as wanted (public_id)
-                left join device on device.app_id = $1 and device.public_id = wanted.public_id
+                left join lateral (
+                    select device_id from device where app_id = $1 and public_id = wanted.public_id
+                    offset 0) as device on true
             """)
 }

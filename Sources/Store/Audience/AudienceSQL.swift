@@ -69,6 +69,8 @@ struct AudienceSQL {
             cross join lateral (select device.device_id) as token
             left join start_token as held on held.app_id = \(Position.application) and held.type_id = \(Position.type)
                 and held.device_id = device.device_id
+            left join removed_start_token as removed on removed.app_id = \(Position.application)
+                and removed.type_id = \(Position.type) and removed.device_id = device.device_id
         where device.app_id = \(Position.application)
             and device.device_id > \(Position.low) and device.device_id <= \(Position.high)
             and (\(Position.moment)::timestamptz is not null and \(Position.texts)::text[] is not null)
@@ -135,8 +137,8 @@ struct AudienceSQL {
     /// The haversine formula, with 2 sin² x/2 = 1 - cos x: right across the date line and the poles, and to some centimetres.
     ///
     /// The cosines of degrees (`cosd`) raise no error for numbers that are very small, as `radians` and squares would.
-    private mutating func within(_ metres: Double, of center: Location) -> String {
-        let angle = metres / Location.earthRadiusMetres * 180 / .pi
+    private mutating func within(_ metres: Double, of center: DeviceLocation) -> String {
+        let angle = metres / DeviceLocation.earthRadiusMetres * 180 / .pi
         // Half the circumference is as far as anything is.
         guard angle < 180 else { return "(device.latitude is not null and device.longitude is not null)" }
         let (latitude, longitude, limit) = (

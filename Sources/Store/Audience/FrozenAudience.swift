@@ -98,10 +98,10 @@ extension FilterCondition {
         }
         if texts[0] == "location" {
             let numbers = texts.dropFirst().compactMap { Double($0) }
-            guard numbers.count == 3, texts.count == 4, abs(numbers[1]) <= Location.latitudeLimit,
-                abs(numbers[2]) <= Location.longitudeLimit
+            guard numbers.count == 3, texts.count == 4, abs(numbers[1]) <= DeviceLocation.latitudeLimit,
+                abs(numbers[2]) <= DeviceLocation.longitudeLimit
             else { return nil }
-            self = .within(metres: numbers[0], of: Location(latitude: numbers[1], longitude: numbers[2]))
+            self = .within(metres: numbers[0], of: DeviceLocation(latitude: numbers[1], longitude: numbers[2]))
             return
         }
         guard texts.count == 3, let comparison = Comparison(rawValue: texts[1]) else { return nil }

@@ -6,9 +6,14 @@ extension Store {
         startToken token: [UInt8], activityType: String, pushToken: [UInt8], application: ApplicationID
     ) async throws(StorageError) -> Bool {
         let key: [Parameter] = [.application(application), .bytes(pushToken), .text(activityType)]
-        let found = try await query(StartTokenStatements.find, key)
-        guard found.rowCount == 1 else { return false }
-        if !found.isNull(row: 0, column: 1), found.bytes(row: 0, column: 1) == token { return true }
+        do throws(StorageError) {
+            let registered = try await query(StartTokenStatements.register, key + [.bytes(token)])
+            guard registered.rowCount == 1 else { return false }
+            if registered.bool(row: 0, column: 0) { return true }
+        } catch {
+            // Another device has the token.
+            guard error == .refused(sqlState: SQLState.uniqueViolation) else { throw error }
+        }
         try await query(StartTokenStatements.addType, [.application(application), .text(activityType)])
         return try await transaction { connection in
             let device = try await connection.run([
@@ -38,20 +43,7 @@ extension Store {
 }
 
 enum StartTokenStatements {
-    static let all = [find, addType, lockToken, device, lockRows, put, remove]
-
-    /// The device of a push token and its start token of a type, null when it has none: app, push token, type's name.
-    static let find = Statement(
-        name: "start_token_find",
-        text: """
-            select device.device_id,
-                (select token.token
-                from activity_type as type join start_token as token on token.app_id = type.app_id
-                    and token.type_id = type.type_id and token.device_id = device.device_id
-                where type.app_id = device.app_id and type.name = $3)
-            from device
-            where device.app_id = $1 and device.push_token = $2
-            """)
+    static let all = [register, addType, lockToken, device, lockRows, put, remove]
 
     static let addType = Statement(
         name: "start_token_add_type",
@@ -94,7 +86,8 @@ enum StartTokenStatements {
             with taken as (
                 delete from start_token
                 where app_id = $1 and type_id = $2 and token = $4 and device_id <> $3
-                returning 1)
+                returning 1),
+            forgotten as (delete from removed_start_token where app_id = $1 and type_id = $2 and device_id = $3)
             insert into start_token as stored (app_id, type_id, device_id, token, environment, registered_at)
             select $1, $2, $3, $4, $5, clock_timestamp() from (select count(*) from taken) as counted
             on conflict (app_id, type_id, device_id) do update

@@ -19,7 +19,7 @@ struct StoredDevice: Equatable {
     var firstSession: Int64?
     var lastSession: Int64?
     var sessionSeconds: Int64
-    var location: Location?
+    var location: DeviceLocation?
 
     var externalID: ExactText? { aliases[Self.externalIDLabel] }
 

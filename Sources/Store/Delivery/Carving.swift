@@ -30,6 +30,8 @@ extension Store {
     }
 
     /// Claims the next devices that match the frozen conditions, within one window of tokens; nil when none of them does.
+    ///
+    /// A window is measured once, for all the chunks it yields: to measure it is to read its tokens.
     func carveMatching(_ notification: NotificationID, worker: WorkerID, deviceCount: Int) async throws(StorageError) -> Chunk? {
         let (chunk, isCarved): (Chunk?, Bool) = try await transaction { connection in
             let locked = try await connection.run([
@@ -43,7 +45,8 @@ extension Store {
             }
             let application = ApplicationID(rawValue: locked.int32(row: 0, column: 0))
             let low = locked.int64(row: 0, column: 2)
-            let windowEnd = locked.optionalInt64(column: 7)
+            // The last window ends with the last token there will be.
+            let windowEnd = locked.optionalInt64(column: 7).flatMap { $0 == .max ? nil : $0 }
             let hasLanguages = locked.bool(row: 0, column: 4)
             let sql = AudienceSQL(audience)
             let page = try await connection.queryUnprepared(
@@ -67,7 +70,7 @@ extension Store {
                 CarvingStatements.advance,
                 [
                     .notification(notification), .int64(watermark), .bool(isCarved), .worker(worker),
-                    .int64Array(chunk.devices), .int64(low),
+                    .int64Array(chunk.devices), .int64(low), .int64(windowEnd ?? .max),
                 ])
             return (chunk.devices.isEmpty ? nil : chunk, isCarved)
         }
@@ -167,26 +170,28 @@ enum CarvingStatements {
         name: "carving_lock",
         text: """
             select app_id, type_id, watermark, chunk_count, has_languages, audience, created_at,
-                (select token.device_id
-                from start_token as token
-                where token.app_id = fan_out.app_id and token.type_id = fan_out.type_id
-                    and token.device_id > fan_out.watermark
-                order by token.device_id
-                offset $2::int - 1
-                limit 1)
+                case when window_end > watermark then window_end else (
+                    select token.device_id
+                    from start_token as token
+                    where token.app_id = fan_out.app_id and token.type_id = fan_out.type_id
+                        and token.device_id > fan_out.watermark
+                    order by token.device_id
+                    offset $2::int - 1
+                    limit 1) end
             from fan_out
             where notification_id = $1 and not is_carved
             for no key update
             """)
 
     /// Moves the watermark over a window and stores what matched: notification, watermark, whether that was all, worker,
-    /// devices, watermark before.
+    /// devices, watermark before, the window's end.
     static let advance = Statement(
         name: "carving_advance",
         text: """
             with moved as (
                 update fan_out
-                set watermark = $2, is_carved = $3, chunk_count = chunk_count + least(cardinality($5::bigint[]), 1)
+                set watermark = $2, window_end = $7, is_carved = $3,
+                    chunk_count = chunk_count + least(cardinality($5::bigint[]), 1)
                 where notification_id = $1
                 returning notification_id, chunk_count)
             insert into fan_out_chunk

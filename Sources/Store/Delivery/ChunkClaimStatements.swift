@@ -18,15 +18,24 @@ enum ChunkClaimStatements {
     /// Whether a retry may be claimed: a late joiner waits until the fan-out has passed it, for the fan-out may still reach it.
     private static let isReachable = "(retry.is_targeted or fan_out.is_carved or fan_out.watermark >= retry.device_id)"
 
+    // A look-up for each retry. As a join it was now and then planned, few retries being known, as a walk through all fan-outs.
+    private static let fanOutOfRetry = """
+        cross join lateral (
+            select event, is_carved, watermark
+            from fan_out
+            where notification_id = retry.notification_id and app_id <> all($1::int[]) and notification_id <> all($2::bigint[])
+                and not is_superseded
+            offset 0) as fan_out
+        """
+
     /// What there is to do first, from the kinds of `Work` in their order: apps and fan-outs to pass over. Reads only; the
     /// claim itself finds out whether somebody else was quicker.
     static let next = Statement(
         name: "chunk_next",
         text: """
             (select 0 as work, retry.notification_id, fan_out.event, retry.is_targeted as detail
-            from delivery_retry as retry join fan_out using (notification_id)
-            where retry.not_before <= clock_timestamp() and fan_out.app_id <> all($1::int[])
-                and fan_out.notification_id <> all($2::bigint[]) and not fan_out.is_superseded and \(isReachable)
+            from delivery_retry as retry \(fanOutOfRetry)
+            where retry.not_before <= clock_timestamp() and \(isReachable)
             order by retry.not_before
             limit 1)
             union all
@@ -64,9 +73,8 @@ enum ChunkClaimStatements {
         text: """
             select case when count(*) > 0 then
                 greatest(ceil(extract(epoch from min(retry.not_before) - clock_timestamp()) * 1000), 0)::bigint end
-            from delivery_retry as retry join fan_out using (notification_id)
-            where fan_out.app_id <> all($1::int[]) and fan_out.notification_id <> all($2::bigint[])
-                and not fan_out.is_superseded and \(isReachable)
+            from delivery_retry as retry \(fanOutOfRetry)
+            where \(isReachable)
             """)
 
     /// What a claim returns of the chunk; `from` names where the row's values of before the claim are.

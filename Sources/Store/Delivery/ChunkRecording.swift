@@ -98,12 +98,12 @@ extension Store {
             let rows = tallies.filter { ($0.event == .start) == isStart }
                 .flatMap { tally in tally.deadTokens.map { (tally.chunk.notification.rawValue, $0) } }
             guard !rows.isEmpty else { continue }
-            try await connection.query(
-                statement,
-                [
-                    .int64Array(rows.map(\.0)), .int64Array(rows.map(\.1.device)), .bytesArray(rows.map(\.1.token)),
-                    .timestampArray(rows.map { row in row.1.since?.storedMicroseconds }),
-                ])
+            var parameters: [Parameter] = [
+                .int64Array(rows.map(\.0)), .int64Array(rows.map(\.1.device)), .bytesArray(rows.map(\.1.token)),
+                .timestampArray(rows.map { row in row.1.since?.storedMicroseconds }),
+            ]
+            if isStart { parameters.append(.int16Array(rows.map(\.1.reason.rawValue))) }
+            try await connection.query(statement, parameters)
         }
     }
 }

@@ -116,33 +116,54 @@ enum ChunkRecordStatements {
 
     // APNs counts milliseconds: a token registered in the very millisecond may be the one it means. Each token is looked up by itself,
     // in the order of the rows: no statistics make the planner read the whole table for some of them.
-    private static func removeTokens(name: String, table: String, column: String) -> Statement {
-        Statement(
-            name: name,
-            text: """
-                with dead as materialized (
-                    select fan_out.app_id, fan_out.\(column), told.device_id, told.token, told.since
-                    from unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::timestamptz[])
-                            as told (notification_id, device_id, token, since)
-                        join fan_out on fan_out.notification_id = told.notification_id
-                    order by fan_out.\(column), told.device_id)
-                delete from \(table)
-                where ctid = any(array(
-                    select doomed.ctid
-                    from dead cross join lateral (
-                        select token.ctid
-                        from \(table) as token
-                        where token.app_id = dead.app_id and token.\(column) = dead.\(column)
-                            and token.device_id = dead.device_id and token.token = dead.token
-                            and (dead.since is null or date_trunc('milliseconds', token.registered_at) <= dead.since)
-                        limit 1
-                        for update) as doomed))
-                """)
+    private static func removeTokens(table: String, column: String, statuses: String) -> (dead: String, removal: String) {
+        (
+            """
+            with dead as materialized (
+                select fan_out.app_id, fan_out.\(column), told.device_id, told.token, told.since, told.status
+                from unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::timestamptz[], \(statuses)::smallint[])
+                        as told (notification_id, device_id, token, since, status)
+                    join fan_out on fan_out.notification_id = told.notification_id
+                order by fan_out.\(column), told.device_id)
+            """,
+            """
+            delete from \(table)
+            where ctid = any(array(
+                select doomed.ctid
+                from dead cross join lateral (
+                    select token.ctid
+                    from \(table) as token
+                    where token.app_id = dead.app_id and token.\(column) = dead.\(column)
+                        and token.device_id = dead.device_id and token.token = dead.token
+                        and (dead.since is null or date_trunc('milliseconds', token.registered_at) <= dead.since)
+                    limit 1
+                    for update) as doomed))
+            """
+        )
     }
 
+    /// Notifications, devices, tokens, since when or null, reasons. Why a device has no token any more is kept for previews; a
+    /// device may be told twice.
+    static let removeStartTokens: Statement = {
+        let parts = removeTokens(table: "start_token", column: "type_id", statuses: "$5")
+        return Statement(
+            name: "record_remove_start_tokens",
+            text: """
+                \(parts.dead),
+                removed as (
+                    \(parts.removal)
+                    returning app_id, type_id, device_id)
+                insert into removed_start_token as known (app_id, type_id, device_id, status)
+                select distinct on (type_id, device_id) app_id, type_id, device_id, dead.status
+                from removed join dead using (app_id, type_id, device_id)
+                order by type_id, device_id
+                on conflict (app_id, type_id, device_id) do update
+                    set status = excluded.status, removed_at = excluded.removed_at
+                """)
+    }()
     /// Notifications, devices, tokens, since when or null.
-    static let removeStartTokens = removeTokens(
-        name: "record_remove_start_tokens", table: "start_token", column: "type_id")
-    static let removeUpdateTokens = removeTokens(
-        name: "record_remove_update_tokens", table: "update_token", column: "activity_number")
+    static let removeUpdateTokens: Statement = {
+        let parts = removeTokens(table: "update_token", column: "activity_number", statuses: "null")
+        return Statement(name: "record_remove_update_tokens", text: "\(parts.dead)\n\(parts.removal)")
+    }()
 }

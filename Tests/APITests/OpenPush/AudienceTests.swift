@@ -8,7 +8,8 @@ import Testing
     private let api = TestAPI()
     private static let body = Body([("activity_type", #""Game""#), ("included_segments", #"["All"]"#)])
     private static let counts =
-        #"{"matched":10,"reachable":7,"environments":{"production":6,"sandbox":1},"unreachable":{"no_token":3},"unknown_entries":2"#
+        #"{"matched":16,"reachable":7,"environments":{"production":6,"sandbox":1},"unreachable":{"no_token":3,"disabled":3,"#
+        + #""wrong_environment":1,"token_removed":2},"unknown_entries":2"#
 
     @Test("says who matches, who would be reached and why the others would not")
     func counts() async {
@@ -57,7 +58,7 @@ import Testing
         #expect(response.status == 200)
         #expect(
             response.text
-                == #"{"count":10,"uncapped_count":10,"cap_applied":false,"mobile_suppressed":0,"mobile_excluded_count":0}"#)
+                == #"{"count":16,"uncapped_count":16,"cap_applied":false,"mobile_suppressed":0,"mobile_excluded_count":0}"#)
         #expect(api.ports.with { $0.previewTypes } == [nil])
         let other = await api.send(
             "POST", "/notifications/count-unsaved", body.with("app_id", "\"\(TestAPI.identifier)\"").text)

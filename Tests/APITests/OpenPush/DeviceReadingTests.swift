@@ -16,7 +16,7 @@ import Testing
         device.tags = [("club", "home")]
         device.registeredAt = Self.moment
         device.sessionSeconds = 60
-        device.location = Location(latitude: 52.5, longitude: -13)
+        device.location = DeviceLocation(latitude: 52.5, longitude: -13)
         device.startTokens = [.init(activityType: "Game", environment: .sandbox, registeredAt: Self.moment)]
         device.activities = [
             .init(

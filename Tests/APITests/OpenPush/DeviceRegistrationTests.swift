@@ -43,7 +43,7 @@ import Testing
         #expect(device.firstSession == 1_700_000_000)
         #expect(device.lastSession == 1_700_000_001)
         #expect(device.sessionSeconds == 3_600)
-        #expect(device.location == Location(latitude: -33.5, longitude: 151.25))
+        #expect(device.location == DeviceLocation(latitude: -33.5, longitude: 151.25))
     }
 
     @Test(

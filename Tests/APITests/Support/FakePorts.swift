@@ -43,7 +43,9 @@ final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, 
         var segmentChange = SegmentChangeResult.changed
         var segmentRequests: [String] = []
         var preview = PreviewResult.counted(
-            AudiencePreview(matchedCount: 10, productionCount: 6, sandboxCount: 1, unknownEntryCount: 2))
+            AudiencePreview(
+                matchedCount: 16, productionCount: 6, sandboxCount: 1, wrongEnvironmentCount: 1, removedCount: 2,
+                disabledCount: 3, unknownEntryCount: 2))
         var previewTypes: [String?] = []
 
         var summary: NotificationSummary?

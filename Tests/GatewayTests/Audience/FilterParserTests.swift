@@ -55,11 +55,11 @@ import Testing
             (#"{"field":"session_time","relation":"<","value":600}"#, .sessionTime(.less, seconds: 600)),
             (
                 #"{"field":"location","radius":"1000","lat":"-33.5","long":"151.25"}"#,
-                .within(metres: 1_000, of: Location(latitude: -33.5, longitude: 151.25))
+                .within(metres: 1_000, of: DeviceLocation(latitude: -33.5, longitude: 151.25))
             ),
             (
                 #"{"field":"location","radius":1.5,"lat":90,"long":-180}"#,
-                .within(metres: 1.5, of: Location(latitude: 90, longitude: -180))
+                .within(metres: 1.5, of: DeviceLocation(latitude: 90, longitude: -180))
             ),
         ] as [(String, FilterCondition)])
     func reads(entry: String, condition: FilterCondition) throws {

@@ -32,7 +32,7 @@ import Testing
         registration.firstSession = 1_700_000_000
         registration.lastSession = 1_800_000_000
         registration.sessionSeconds = 3_600
-        registration.location = Location(latitude: 52.52, longitude: 13.405)
+        registration.location = DeviceLocation(latitude: 52.52, longitude: 13.405)
         return registration
     }
 

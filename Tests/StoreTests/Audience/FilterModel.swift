@@ -14,7 +14,7 @@ struct FilterDevice {
     var firstSession: Int64?
     var lastSession: Int64?
     var sessionSeconds: Int64
-    var location: Location?
+    var location: DeviceLocation?
 
     static let keys = ["plan", "level", "since", "odd key '\"\\%"]
     static let values = [
@@ -28,7 +28,7 @@ struct FilterDevice {
     static let places = [
         (0, 180), (0, -180), (0.01, -179.99), (-17.5, 179.9), (-17.5, -179.9), (90, 0), (90, 120), (89.99, -60), (-90, 10),
         (-89.5, 100), (52.52, 13.405), (52.4, 13.06), (48.137, 11.575), (-52.52, -166.595), (0, 0), (1e-300, -1e-300),
-    ].map { Location(latitude: $0, longitude: $1) }
+    ].map { DeviceLocation(latitude: $0, longitude: $1) }
     /// None of the places is this far from another, to a metre.
     static let radii: [Double] = [0, 1e-300, 1, 2_500, 30_000, 150_000, 600_000, 9_000_000, 19_999_000, 20_015_200, 1e10]
     static let ages: [Int64] = [0, 1_800, 3_600, 3_601, 90_000, -3_600]
@@ -114,14 +114,14 @@ struct FilterDevice {
     }
 
     /// Through the Earth first, then along its surface.
-    static func distance(_ one: Location, _ other: Location) -> Double {
-        func vector(_ place: Location) -> [Double] {
+    static func distance(_ one: DeviceLocation, _ other: DeviceLocation) -> Double {
+        func vector(_ place: DeviceLocation) -> [Double] {
             let (latitude, longitude) = (place.latitude * .pi / 180, place.longitude * .pi / 180)
             return [cos(latitude) * cos(longitude), cos(latitude) * sin(longitude), sin(latitude)]
         }
         let chord = zip(vector(one), vector(other)).map { ($0 - $1) * ($0 - $1) }.reduce(0, +).squareRoot()
         // Less than a centimetre is what rounding makes of two ways to say the same place.
-        let metres = 2 * Location.earthRadiusMetres * asin(min(1, chord / 2))
+        let metres = 2 * DeviceLocation.earthRadiusMetres * asin(min(1, chord / 2))
         return metres < 0.01 ? 0 : metres
     }
 

@@ -62,6 +62,60 @@ import Testing
         }
     }
 
+    @Test("says why devices are not reached, until they register another token")
+    func reasons() async throws {
+        try await StoreFixture.with { fixture in
+            for number in 1...6 { try await fixture.addDevice(number, type: number == 6 ? nil : StoreFixture.type) }
+            try await fixture.session.execute(
+                "update device set notifications_enabled = false where device_id in (select max(device_id) from device)")
+            try await fixture.addDevice(7, type: nil)
+            _ = try await fixture.accept(StoreFixture.start("match-1"))
+            let worker = try await fixture.store.registerWorker(node: "a")
+            let chunk = try #require(try await fixture.claim(worker))
+            var record = StoreFixture.record(chunk, .start) { _ in .unregistered }
+            record.deadTokens = [DeliveryReason.unregistered, .badDeviceToken, .deviceTokenNotForTopic].enumerated().map {
+                DeadToken(device: chunk.devices[$0], token: chunk.tokens[$0], reason: $1, since: nil)
+            }
+            // A batch may tell the same twice.
+            record.deadTokens.append(record.deadTokens[0])
+            #expect(try await fixture.store.record([record], worker: worker) == [])
+            let everybody = Audience.segments(included: ["All"], excluded: [])
+            let list = Audience.subscriptions(try await Self.subscriptions(fixture))
+            let expected = AudiencePreview(
+                matchedCount: 7, productionCount: 2, sandboxCount: 0, wrongEnvironmentCount: 1, removedCount: 2, disabledCount: 1,
+                unknownEntryCount: 0)
+            #expect(expected.tokenlessCount == 1)
+            for audience in [everybody, list] {
+                let result = try await fixture.store.preview(
+                    audience, activityType: StoreFixture.type, application: fixture.application.id)
+                #expect(result == .counted(expected), "\(audience)")
+            }
+            // One registers another token, one takes over what a reachable device had, and one takes its new token back.
+            for (number, token) in [(1, "new"), (2, "start-5"), (3, "newer")] {
+                let isStored = try await fixture.store.setStartToken(
+                    Array(token.utf8), activityType: StoreFixture.type, pushToken: StoreFixture.pushToken(number),
+                    application: fixture.application.id)
+                #expect(isStored)
+            }
+            let isRemoved = try await fixture.store.removeStartToken(
+                activityType: StoreFixture.type, pushToken: StoreFixture.pushToken(3), application: fixture.application.id)
+            #expect(isRemoved)
+            #expect(try await fixture.number("select count(*) from removed_start_token") == 0)
+            let after = try await fixture.store.preview(
+                everybody, activityType: StoreFixture.type, application: fixture.application.id)
+            #expect(
+                after
+                    == .counted(
+                        AudiencePreview(
+                            matchedCount: 7, productionCount: 3, sandboxCount: 0, disabledCount: 1, unknownEntryCount: 0)))
+        }
+    }
+
+    private static func subscriptions(_ fixture: StoreFixture) async throws -> [UUID] {
+        let found = try await fixture.session.queryUnprepared("select public_id from device")
+        return (0..<found.rowCount).map { found.uuid(row: $0, column: 0) }
+    }
+
     @Test("names segments that do not exist, and sees no device of another app")
     func bounds() async throws {
         try await StoreFixture.with { fixture in

@@ -179,8 +179,12 @@ private final class Watch: Sendable {
                 RetryRecord(device: chunk.devices[1], attempt: 1, notBefore: UnixMilliseconds(rawValue: .max))
             ]
             record.deadTokens = [
-                DeadToken(device: chunk.devices[0], token: chunk.tokens[0], since: UnixMilliseconds(rawValue: .max)),
-                DeadToken(device: chunk.devices[1], token: chunk.tokens[1], since: UnixMilliseconds(rawValue: .min)),
+                DeadToken(
+                    device: chunk.devices[0], token: chunk.tokens[0], reason: .unregistered,
+                    since: UnixMilliseconds(rawValue: .max)),
+                DeadToken(
+                    device: chunk.devices[1], token: chunk.tokens[1], reason: .unregistered,
+                    since: UnixMilliseconds(rawValue: .min)),
             ]
             #expect(try await fixture.store.record([record], worker: worker) == [])
             #expect(try await fixture.number("select count(*) from start_token") == 1)

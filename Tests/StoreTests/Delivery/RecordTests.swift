@@ -157,11 +157,14 @@ import Testing
                 application: fixture.application.id)
             var record = StoreFixture.record(chunk, .start) { _ in .unregistered }
             record.deadTokens = [
-                DeadToken(device: chunk.devices[0], token: chunk.tokens[0], since: nil),
-                DeadToken(device: chunk.devices[1], token: chunk.tokens[1], since: UnixMilliseconds(rawValue: milliseconds(1))),
+                DeadToken(device: chunk.devices[0], token: chunk.tokens[0], reason: .unregistered, since: nil),
                 DeadToken(
-                    device: chunk.devices[2], token: chunk.tokens[2], since: UnixMilliseconds(rawValue: milliseconds(2) - 1)),
-                DeadToken(device: chunk.devices[4], token: chunk.tokens[4], since: nil),
+                    device: chunk.devices[1], token: chunk.tokens[1], reason: .unregistered,
+                    since: UnixMilliseconds(rawValue: milliseconds(1))),
+                DeadToken(
+                    device: chunk.devices[2], token: chunk.tokens[2], reason: .unregistered,
+                    since: UnixMilliseconds(rawValue: milliseconds(2) - 1)),
+                DeadToken(device: chunk.devices[4], token: chunk.tokens[4], reason: .unregistered, since: nil),
             ]
             #expect(try await fixture.store.record([record], worker: worker) == [])
             let left = try await fixture.session.queryUnprepared("select device_id from start_token order by device_id")
@@ -173,7 +176,7 @@ import Testing
             _ = try await fixture.accept(.update, of: "match-1")
             let page = try #require(try await fixture.claim(worker))
             var update = StoreFixture.record(page, .update) { _ in .expiredToken }
-            update.deadTokens = [DeadToken(device: page.devices[0], token: page.tokens[0], since: nil)]
+            update.deadTokens = [DeadToken(device: page.devices[0], token: page.tokens[0], reason: .unregistered, since: nil)]
             #expect(try await fixture.store.record([update], worker: worker) == [])
             #expect(try await fixture.number("select count(*) from update_token") == 1)
         }

@@ -1,5 +1,5 @@
 /// A place on Earth, which is taken for a sphere: distances are up to 0.5 % off.
-package struct Location: Hashable, Sendable {
+package struct DeviceLocation: Hashable, Sendable {
     /// The mean radius. Source: IUGG, GRS 80.
     package static let earthRadiusMetres = 6_371_008.8
     /// Limits of both coordinates, in degrees.

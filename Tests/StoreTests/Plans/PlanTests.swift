@@ -1,0 +1,263 @@
+import Gateway
+import PostgreSQL
+import TestSupport
+import Testing
+
+@testable import Store
+
+@Suite("Plans at the size of a large app", .enabled(if: TestDatabase.isAvailable), .serialized, .largeDatabase)
+struct PlanTests {
+    /// A statement with the arguments of one call, as SQL literals, and how many rows of a large table it may look at.
+    private struct Call {
+        let statement: Statement
+        let arguments: [String]
+        let rows: Int
+        init(_ statement: Statement, _ arguments: [String], rows: Int = 50) {
+            self.statement = statement
+            self.arguments = arguments
+            self.rows = rows
+        }
+    }
+
+    private static func database() throws -> LargeDatabase { try #require(LargeDatabaseTrait.database) }
+
+    private static func judge(_ calls: [Call], _ database: LargeDatabase) async throws {
+        #expect(database.largeTables.isSuperset(of: ["device", "start_token", "device_tag", "device_alias", "update_token"]))
+        for call in calls {
+            for mode in StoreFixture.planModes {
+                let plan = try await database.fixture.plan(call.statement, call.arguments, mode: mode)
+                let faults = plan.faults(largeTables: database.largeTables, rows: call.rows)
+                #expect(faults.isEmpty, "\(call.statement.name), \(mode): \(faults.joined(separator: "; "))")
+            }
+        }
+    }
+
+    @Test("touch one device when one device speaks")
+    func devices() async throws {
+        let database = try Self.database()
+        let app = "\(database.fixture.application.id)"
+        let (device, activity, type) = ("\(database.device)", "\(database.activity)", "\(database.type)")
+        let (push, token, name) = ("'push-7'", "'another'", "'\(StoreFixture.type)'")
+        try await Self.judge(
+            [
+                Call(DeviceStatements.find, [app, push]), Call(DeviceStatements.lock, [app, push]),
+                Call(StartTokenStatements.register, [app, push, name, token]),
+                Call(StartTokenStatements.device, [app, push, name]),
+                Call(StartTokenStatements.lockRows, [app, type, device, token]),
+                Call(StartTokenStatements.put, [app, type, device, token, "0"]),
+                Call(StartTokenStatements.remove, [app, push, name]),
+                Call(DeviceStatements.moveStartTokens, [app, device, "1"]),
+                Call(DeviceStatements.moveUpdateTokens, [app, device, "1"]),
+                Call(DeviceStatements.removeUpdateTokens, [app, device]),
+                Call(UpdateTokenStatements.find, [app, push, "'match-0'"]),
+                Call(UpdateTokenStatements.lockRows, [app, activity, device, token]),
+                Call(UpdateTokenStatements.put, [app, activity, device, token, "0", "null", "300"]),
+                Call(UpdateTokenStatements.end, [app, push, "'match-0'"]),
+            ], database)
+    }
+
+    @Test("look up each entry of a list of 20,000 by itself")
+    func lists() async throws {
+        let database = try Self.database()
+        let (app, type) = ("\(database.fixture.application.id)", "\(database.type)")
+        let count = AdmissionLimits.audienceListCount
+        // Every second names nobody.
+        let labels = "array_fill('external_id'::text, array[\(count)])"
+        let identifiers = "'{\((0..<count).map { $0 % 2 == 0 ? "user-\($0)" : "nobody-\($0)" }.joined(separator: ","))}'"
+        let known = try await database.fixture.text(
+            "select array_agg(public_id)::text from (select public_id from device order by device_id limit \(count)) as listed")
+        let subscriptions = "'\(try #require(known))'"
+        // Two devices an alias.
+        try await Self.judge(
+            [
+                Call(StartStatements.devicesByAlias, [app, type, labels, identifiers], rows: 2 * count),
+                Call(CountingStatements.aliases, [app, type, labels, identifiers], rows: 2 * count),
+                Call(StartStatements.devicesBySubscription, [app, type, subscriptions], rows: count),
+                Call(CountingStatements.subscriptions, [app, type, subscriptions], rows: count),
+            ], database)
+    }
+
+    @Test("read a page, and record one, of as many devices as a chunk has")
+    func chunks() async throws {
+        let database = try Self.database()
+        let fixture = database.fixture
+        let worker = "\(try await fixture.store.registerWorker(node: "a"))"
+        let device = "\(database.device)"
+        func page(_ statement: Statement, _ notification: Int64, _ more: [String]) -> Call {
+            Call(statement, ["\(notification)", worker] + more, rows: 1_100)
+        }
+        try await Self.judge(
+            [
+                Call(ChunkClaimStatements.next, ["'{}'", "'{}'"]), Call(ChunkClaimStatements.nextRetry, ["'{}'", "'{}'"]),
+                page(CarvingStatements.startPage, database.toEverybody, ["1000"]),
+                page(CarvingStatements.updatePage, database.update, ["1000", "\(ActivityWindow.updateSeconds)"]),
+                Call(CarvingStatements.lock, ["\(database.toTag)", "\(Store.windowTokenCount)"], rows: Store.windowTokenCount),
+                Call(
+                    CarvingStatements.advance,
+                    ["\(database.toTag)", device, "false", worker, "'{\(device)}'", "0", "\(Int64.max)"]),
+                page(ChunkClaimStatements.claimReady, database.toList, []),
+                Call(ChunkClaimStatements.startTokens, ["\(database.toList)", "0"], rows: 1_100),
+                Call(
+                    ChunkRecordStatements.removeStartTokens,
+                    ["'{\(database.toTag)}'", "'{\(device)}'", "array['x'::bytea]", "'{null}'", "'{425}'"]),
+                Call(
+                    ChunkRecordStatements.removeUpdateTokens,
+                    ["'{\(database.update)}'", "'{\(device)}'", "array['x'::bytea]", "'{null}'"]),
+                Call(FanOutStatements.finishable, ["null", "'{}'"]),
+                Call(FanOutStatements.progress, ["\(database.update)"]),
+                Call(FanOutStatements.finish, ["\(database.pushed)"]),
+            ], database)
+    }
+
+    @Test("read a page for a dashboard, wherever it begins")
+    func readers() async throws {
+        let database = try Self.database()
+        let (app, device, pushed) = ("\(database.fixture.application.id)", "\(database.device)", "\(database.pushed)")
+        let last = "\(Int64.max)"
+        let subscription =
+            "'\(try #require(try await database.fixture.text("select public_id::text from device where device_id = \(device)")))'"
+        let publicID =
+            "'\(try #require(try await database.fixture.text("select public_id::text from notification where name = 'pushed'")))'"
+        let middle = "\(LargeDatabase.deviceCount / 2)"
+        // Sums of one notification's taps, and of an activity's devices, are about all of them.
+        let (tapped, held) = (LargeDatabase.deviceCount / 10 + 100, LargeDatabase.deviceCount)
+        try await Self.judge(
+            [
+                Call(DeliveryReaderStatements.deliveries, [app, pushed, middle, "101"], rows: 110),
+                Call(DeliveryReaderStatements.minutes, [pushed, "1440"], rows: tapped),
+                Call(DeliveryReaderStatements.activities, [app, last, "101"], rows: 110),
+                Call(DeviceReaderStatements.device, [app, subscription]),
+                Call(DeviceReaderStatements.aliases, [app, subscription]),
+                Call(DeviceReaderStatements.tags, [app, subscription]),
+                Call(DeviceReaderStatements.startTokens, [app, subscription, "100"]),
+                Call(DeviceReaderStatements.activities, [app, subscription, "100"]),
+                Call(DeviceReaderStatements.window, [app, last, "1000"], rows: 1_100),
+                Call(DeviceReaderStatements.timeline, [app, device, "0", last, "101"], rows: 20_100),
+                Call(ReaderStatements.number, [app, publicID]), Call(ReaderStatements.one, [app, publicID], rows: tapped),
+                Call(ReaderStatements.ofApplication, [app, last, "51"], rows: tapped),
+                Call(ReaderStatements.ofActivity, [app, last, "51", "'match-3'"]),
+                Call(ReaderStatements.activity, [app, "'match-0'", "\(ActivityWindow.endSeconds)"], rows: held),
+            ], database)
+    }
+
+    @Test("count a batch of taps by the devices that tapped")
+    func taps() async throws {
+        let database = try Self.database()
+        let count = 100
+        func list(_ type: String, _ element: (Int) -> String) -> String {
+            "array[\((1...count).map(element).joined(separator: ","))]::\(type)[]"
+        }
+        let app = "\(database.fixture.application.id)"
+        try await Self.judge(
+            [
+                Call(
+                    ClickStatements.count,
+                    [
+                        list("int") { _ in app }, list("bytea") { "'push-\($0)'" }, list("text") { _ in "'match-0'" },
+                        list("uuid") { _ in "'\(UUID(high: 0, low: 0))'" }, list("smallint") { _ in "0" },
+                    ], rows: 10 * count)
+            ], database)
+    }
+}
+
+extension PlanTests {
+    private static let tag = FilterCondition.tag(key: "club", .compares(.equal, "c3"))
+    private static let rare = FilterCondition.tag(key: "rare", .compares(.equal, "15000"))
+    private static let branches: [[FilterCondition]] = [
+        [.country(.equal, "US"), tag], [.sessionCount(.greater, 100), .language(.notEqual, "en")],
+    ]
+    /// What is compiled: one tag, several, and AND with OR, with and without others that are excluded.
+    private static let audiences: [FrozenAudience] = [
+        FrozenAudience(included: [[tag]], excluded: []), FrozenAudience(included: [[rare]], excluded: []),
+        FrozenAudience(included: [[tag, rare]], excluded: []), FrozenAudience(included: branches, excluded: []),
+        FrozenAudience(included: branches, excluded: [[tag], [rare]]),
+        FrozenAudience(included: FrozenAudience.everybody, excluded: [[tag]]),
+        FrozenAudience(
+            included: [[.within(metres: 500_000, of: DeviceLocation(latitude: 10, longitude: 10))]], excluded: []),
+    ]
+
+    @Test("of a compiled condition stay within the window, at the end of a large app as at its beginning")
+    func windows() async throws {
+        let database = try Self.database()
+        let rows = 5_000
+        for audience in Self.audiences {
+            let sql = AudienceSQL(audience)
+            for low in [0, LargeDatabase.deviceCount / 2, LargeDatabase.deviceCount - rows] {
+                let plan = try await database.fixture.plan(
+                    """
+                    select token.device_id, token.token \(sql.source(withDevice: true)) order by token.device_id
+                    limit \(AudienceSQL.Position.next)
+                    """,
+                    sql.parameters(
+                        application: database.fixture.application.id, type: database.type, low: Int64(low),
+                        high: Int64(low + rows), momentMicroseconds: 1_900_000_000_000_000) + [.int32(1_000)])
+                let faults = plan.faults(largeTables: database.largeTables, rows: rows)
+                #expect(faults.isEmpty, "\(audience) from \(low): \(faults.joined(separator: "; "))")
+            }
+        }
+    }
+
+    @Test("that count a small app's devices pass over those of a large one, and a rare tag's over all others")
+    func counts() async throws {
+        let database = try Self.database()
+        let smallCount = LargeDatabase.deviceCount / LargeDatabase.smallAppInterval
+        let all = Self.audiences + [FrozenAudience(included: FrozenAudience.everybody, excluded: [])]
+        let cases =
+            all.map { ($0, database.small.id, database.smallType, smallCount) } + [
+                (FrozenAudience(included: [[Self.rare]], excluded: []), database.fixture.application.id, database.type, 50),
+                (FrozenAudience(included: [[Self.rare, Self.tag]], excluded: []), database.fixture.application.id, 0, 50),
+            ]
+        for (audience, app, type, rows) in cases {
+            let sql = AudienceSQL(audience)
+            let parameters = sql.parameters(
+                application: app, type: type, low: 0, high: .max, momentMicroseconds: 1_900_000_000_000_000)
+            for text in [
+                "select \(CountingStatements.counts) \(sql.deviceSource)",
+                "select exists (select \(sql.source(withDevice: false)))",
+            ] {
+                let plan = try await database.fixture.plan(text, parameters)
+                let faults = plan.faults(largeTables: database.largeTables, rows: rows)
+                #expect(faults.isEmpty, "\(audience), app \(app), \(text.prefix(12)): \(faults.joined(separator: "; "))")
+            }
+        }
+    }
+
+    @Test("find a plan at fault that reads everything, or walks quadratically")
+    func judgement() async throws {
+        let database = try Self.database()
+        let fixture = database.fixture
+        func faults(_ sql: String) async throws -> [String] {
+            try await fixture.plan(sql, []).faults(largeTables: database.largeTables, rows: 1_000)
+        }
+        #expect(
+            try await faults("select count(*) from device where os_version is not null").contains { $0.hasPrefix("Seq Scan") })
+        let walk = "select device_id from start_token order by app_id, type_id, device_id offset 150000 limit 1"
+        #expect(try await faults(walk).contains { $0.contains("looks at 150001 rows") })
+        #expect(try await faults("select 1 from device where device_id = 7 and app_id = \(fixture.application.id)").isEmpty)
+    }
+
+    @Test("carve each device of a tag into one chunk, window by window")
+    func carve() async throws {
+        let database = try Self.database()
+        let fixture = database.fixture
+        let worker = try await fixture.store.registerWorker(node: "carver")
+        var found: [Int64] = []
+        var windows: Set<Int64> = []
+        let toTag = NotificationID(rawValue: database.toTag)
+        while let open = try await fixture.number(
+            "select count(*) from fan_out where notification_id = \(database.toTag) and not is_carved"), open > 0
+        {
+            let chunk = try await fixture.store.carveMatching(toTag, worker: worker, deviceCount: 700)
+            found += chunk?.devices ?? []
+            windows.insert(
+                try #require(
+                    try await fixture.number("select window_end from fan_out where notification_id = \(database.toTag)")))
+        }
+        let app = fixture.application.id
+        let expected = try await fixture.session.queryUnprepared(
+            "select device_id from device where app_id = \(app) and tags ->> 'club' = 'c3' order by device_id")
+        #expect(found == (0..<expected.rowCount).map { expected.int64(row: $0, column: 0) })
+        // 198,000 tokens are ten windows of 20,000; the last is open to the end.
+        #expect(windows.count == 10 && windows.contains(.max))
+    }
+}
