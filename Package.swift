@@ -82,8 +82,9 @@ let package = Package(
             "benchmark",
             ["APNs", "Configuration", "Gateway", "JSON", "Networking", "Observability", "PostgreSQL", "Security", "Store"],
             resources: [
-                .embedInCode("SQL/delivered.sql"), .embedInCode("SQL/devices.sql"), .embedInCode("SQL/finished.sql"),
-                .embedInCode("SQL/statements.sql"), .embedInCode("SQL/tap.sql"), .embedInCode("SQL/tapped.sql"),
+                .embedInCode("SQL/audience.sql"), .embedInCode("SQL/delivered.sql"), .embedInCode("SQL/devices.sql"),
+                .embedInCode("SQL/finished.sql"), .embedInCode("SQL/register.pgbench.sql"), .embedInCode("SQL/statements.sql"),
+                .embedInCode("SQL/tap.sql"), .embedInCode("SQL/tapped.sql"), .embedInCode("SQL/tokens.sql"),
             ]),
         program("apns-simulator", ["APNsSimulator", "Networking", "Security"]),
 

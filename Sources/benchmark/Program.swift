@@ -49,6 +49,8 @@ import Observability
         switch arguments.command {
         case "sender": return try await SenderBenchmark(&arguments).run()
         case "clicks": return try await ClickBenchmark(&arguments).run()
+        case "audience": return try await AudienceBenchmark(&arguments).run()
+        case "registration": return try await RegistrationBenchmark(&arguments).run()
         case "fan-out": return try await FanOutBenchmark(&arguments).run()
         case "--help": return help
         default: throw BenchmarkArguments.Mistake(description: "there is no benchmark '\(arguments.command)'")
@@ -58,6 +60,8 @@ import Observability
     private static let help = """
         usage: benchmark fan-out [OPTION VALUE]...
                benchmark clicks [OPTION VALUE]...
+               benchmark audience [OPTION VALUE]...
+               benchmark registration [OPTION VALUE]...
                benchmark sender --port PORT --ca-file PATH [OPTION VALUE]...
 
         fan-out  everything of docs/performance.md in one run: starts a sink that plays APNs, PostgreSQL and openpushd, measures, and
@@ -79,6 +83,24 @@ import Observability
           --taps N                of each measurement (100000)
           --devices N             that were pushed (1000000)
           --clients N             callers at once, each with one tap (1000)
+          --repetitions N         of each measurement (3)
+          --work-directory PATH, --keep, --checkout PATH  as above
+
+        audience  audiences of a tag, of filters and of a list, read page by page, against the bare token table: by turns, as above.
+
+          --devices N             of the app (1000000)
+          --page N                devices of a page (1000)
+          --list N                aliases of the list (20000)
+          --repetitions N         of each measurement (3)
+          --work-directory PATH, --keep, --checkout PATH  as above
+
+        registration  registrations of start tokens over HTTP against pgbench, which runs such an upsert with as many connections, and
+                 against nginx, which answers the same requests with a constant: by turns, as above.
+
+          --registrations N       of each measurement (100000)
+          --devices N             they are of (1000000)
+          --clients N             connections of the callers (64)
+          --nginx PATH            the program (nginx, on the PATH); without it CPU is not compared
           --repetitions N         of each measurement (3)
           --work-directory PATH, --keep, --checkout PATH  as above
 

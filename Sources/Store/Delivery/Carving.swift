@@ -48,17 +48,10 @@ extension Store {
             // The last window ends with the last token there will be.
             let windowEnd = locked.optionalInt64(column: 7).flatMap { $0 == .max ? nil : $0 }
             let hasLanguages = locked.bool(row: 0, column: 4)
-            let sql = AudienceSQL(audience)
-            let page = try await connection.queryUnprepared(
-                """
-                select token.device_id, token.token, token.environment, \(hasLanguages ? "device.language" : "null::text")
-                \(sql.source(withDevice: hasLanguages))
-                order by token.device_id
-                limit \(AudienceSQL.Position.next)
-                """,
-                sql.parameters(
-                    application: application, type: locked.int32(row: 0, column: 1), low: low, high: windowEnd ?? .max,
-                    momentMicroseconds: locked.timestampMicroseconds(row: 0, column: 6)) + [.int32(Int32(deviceCount))])
+            let page = try await self.page(
+                of: audience, type: locked.int32(row: 0, column: 1), low: low, high: windowEnd ?? .max,
+                momentMicroseconds: locked.timestampMicroseconds(row: 0, column: 6), deviceCount: deviceCount,
+                hasLanguages: hasLanguages, application: application, on: connection)
             var chunk = Chunk(
                 id: ChunkID(notification: notification, number: locked.int32(row: 0, column: 3), epoch: 1),
                 application: application, isRetry: false)
@@ -97,7 +90,7 @@ extension Chunk {
 }
 
 enum CarvingStatements {
-    static let all = [application, startPage, updatePage, lock, advance]
+    static let all = [application, startPage, updatePage, windowEnd, lock, advance]
 
     static let application = Statement(
         name: "carving_application", text: "select app_id from fan_out where notification_id = $1")
@@ -165,19 +158,28 @@ enum CarvingStatements {
 
             """)
 
+    private static func end(app: String, type: String, low: String, count: String) -> String {
+        """
+        select token.device_id
+        from start_token as token
+        where token.app_id = \(app) and token.type_id = \(type) and token.device_id > \(low)
+        order by token.device_id
+        offset \(count)::int - 1
+        limit 1
+        """
+    }
+
+    /// The last device of a window: app, type, device behind which it begins, tokens of a window. No row: it has no end.
+    static let windowEnd = Statement(
+        name: "carving_window_end", text: end(app: "$1", type: "$2", low: "$3", count: "$4"))
+
     /// The fan-out's row, locked, and the end of the window: notification, tokens of a window.
     static let lock = Statement(
         name: "carving_lock",
         text: """
             select app_id, type_id, watermark, chunk_count, has_languages, audience, created_at,
                 case when window_end > watermark then window_end else (
-                    select token.device_id
-                    from start_token as token
-                    where token.app_id = fan_out.app_id and token.type_id = fan_out.type_id
-                        and token.device_id > fan_out.watermark
-                    order by token.device_id
-                    offset $2::int - 1
-                    limit 1) end
+                    \(end(app: "fan_out.app_id", type: "fan_out.type_id", low: "fan_out.watermark", count: "$2"))) end
             from fan_out
             where notification_id = $1 and not is_carved
             for no key update

@@ -64,8 +64,11 @@ struct BenchmarkDatabase: Sendable {
     }
 
     /// Gives so many devices a start token for a new activity type, and lets vacuum and analyze see them.
-    func addDevices(_ count: Int, activityType: String) async throws {
-        let script = String(decoding: PackageResources.devices_sql, as: UTF8.self)
+    ///
+    /// - Parameter withAttributes: they are new, and have what filters ask for, tags and aliases.
+    func addDevices(_ count: Int, activityType: String, withAttributes: Bool = false) async throws {
+        let script = String(
+            decoding: withAttributes ? PackageResources.audience_sql : PackageResources.devices_sql, as: UTF8.self)
         let settings = "select set_config('benchmark.%', $1, false)"
         for (name, value) in [
             ("app", "\(application.id.rawValue)"), ("activity_type", activityType), ("device_count", "\(count)"),
@@ -74,7 +77,7 @@ struct BenchmarkDatabase: Sendable {
             try await connection.queryUnprepared(text, [.text(value)])
         }
         _ = try await connection.execute(script, deadline: Self.patience)
-        for table in ["device", "start_token"] {
+        for table in ["device", "start_token", "device_tag", "device_alias"] {
             _ = try await connection.execute("vacuum (analyze) \(table)", deadline: Self.patience)
         }
     }
@@ -101,7 +104,7 @@ struct BenchmarkDatabase: Sendable {
 
     /// Does what the server would else do at some moment of the next measurement: vacuum of what was written, and a checkpoint.
     func settle() async throws {
-        for table in ["delivery", "click", "fan_out_chunk", "fan_out", "notification", "activity", "worker"] {
+        for table in ["start_token", "delivery", "click", "fan_out_chunk", "fan_out", "notification", "activity", "worker"] {
             _ = try await connection.execute("vacuum (analyze) \(table)", deadline: Self.patience)
         }
         _ = try await connection.execute("checkpoint", deadline: Self.patience)

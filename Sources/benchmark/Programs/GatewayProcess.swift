@@ -11,22 +11,27 @@ struct GatewayProcess: Sendable {
     private static let leastDevicesPerSecond = 2_000
 
     let process: RunningProgram
-    private let port: UInt16
+    let port: UInt16
     private let database: BenchmarkDatabase
     private let loop: EventLoop
 
     /// Starts a fresh daemon.
     ///
-    /// - Parameter connectionsPerLoop: `OPENPUSH_APNS_CONNECTIONS`; nil for the default.
+    /// - Parameters:
+    ///   - sink: what plays APNs; nil when nothing is pushed.
+    ///   - connectionsPerLoop: `OPENPUSH_APNS_CONNECTIONS`; nil for the default.
     static func start(
-        in workplace: Workplace, database: BenchmarkDatabase, sink: Sink, connectionsPerLoop: Int? = nil
+        in workplace: Workplace, database: BenchmarkDatabase, sink: Sink?, connectionsPerLoop: Int? = nil
     ) async throws -> GatewayProcess {
         var environment = [
             "OPENPUSH_DATABASE_URL": database.connectionString, "OPENPUSH_MASTER_KEY": database.masterKey,
-            "OPENPUSH_LISTEN": "127.0.0.1:0", "OPENPUSH_APNS_PRODUCTION_URL": "https://127.0.0.1:\(sink.port)",
-            "OPENPUSH_APNS_CA_FILE": sink.rootsPath, "OPENPUSH_LOG_LEVEL": "warning",
+            "OPENPUSH_LISTEN": "127.0.0.1:0", "OPENPUSH_LOG_LEVEL": "warning",
             "OPENPUSH_JOURNAL_DIRECTORY": try workplace.absolutePath("journal"),
         ]
+        if let sink {
+            environment["OPENPUSH_APNS_PRODUCTION_URL"] = "https://127.0.0.1:\(sink.port)"
+            environment["OPENPUSH_APNS_CA_FILE"] = sink.rootsPath
+        }
         if let connectionsPerLoop { environment["OPENPUSH_APNS_CONNECTIONS"] = "\(connectionsPerLoop)" }
         let process = try await workplace.start(
             [try workplace.program("openpushd")], environment: environment, log: "openpushd", readyWhen: "openpushd listens on")

@@ -1,0 +1,59 @@
+package import Gateway
+import PostgreSQL
+
+extension Store {
+    /// The devices of one page: rows of device, token, environment and language, behind `low` and up to `high`.
+    func page(
+        of audience: FrozenAudience, type: Int32, low: Int64, high: Int64, momentMicroseconds: Int64, deviceCount: Int,
+        hasLanguages: Bool, application: ApplicationID, on connection: DatabaseConnection
+    ) async throws -> QueryResult {
+        let sql = AudienceSQL(audience)
+        return try await connection.queryUnprepared(
+            """
+            select token.device_id, token.token, token.environment, \(hasLanguages ? "device.language" : "null::text")
+            \(sql.source(withDevice: hasLanguages))
+            order by token.device_id
+            limit \(AudienceSQL.Position.next)
+            """,
+            sql.parameters(
+                application: application, type: type, low: low, high: high, momentMicroseconds: momentMicroseconds)
+                + [.int32(Int32(deviceCount))])
+    }
+
+    /// Reads through everybody whom conditions match, page by page and window by window as a fan-out does, and stores nothing: what
+    /// `benchmark audience` measures. Returns how many devices it found.
+    package func readThrough(_ audience: Audience, activityType: String, deviceCount: Int, application: ApplicationID)
+        async throws(StorageError) -> Int
+    {
+        try await transaction { connection in
+            let found = try await connection.query(CountingStatements.type, [.application(application), .text(activityType)])
+            guard found.rowCount == 1 else { return 0 }
+            let type = found.int32(row: 0, column: 0)
+            guard
+                case .conditions(let frozen) = try await self.resolve(
+                    audience, type: type, application: application, on: connection)
+            else { return 0 }
+            let moment = try await connection.query(CountingStatements.moment).timestampMicroseconds(row: 0, column: 0)
+            var (low, windowEnd, total): (Int64, Int64, Int) = (0, 0, 0)
+            while true {
+                if windowEnd <= low {
+                    let window = try await connection.query(
+                        CarvingStatements.windowEnd,
+                        [.application(application), .int32(type), .int64(low), .int32(Int32(Self.windowTokenCount))])
+                    windowEnd = window.rowCount == 1 ? window.int64(row: 0, column: 0) : .max
+                }
+                let page = try await self.page(
+                    of: frozen, type: type, low: low, high: windowEnd, momentMicroseconds: moment, deviceCount: deviceCount,
+                    hasLanguages: false, application: application, on: connection)
+                total += page.rowCount
+                if page.rowCount == deviceCount {
+                    low = page.int64(row: deviceCount - 1, column: 0)
+                } else if windowEnd == .max {
+                    return total
+                } else {
+                    low = windowEnd
+                }
+            }
+        }
+    }
+}
