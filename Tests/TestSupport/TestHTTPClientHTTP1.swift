@@ -34,7 +34,9 @@ package struct TestHTTPResponseReader {
             if (100...199).contains(status) { continue }
             var body: [UInt8] = []
             if method != "HEAD", status != 204, status != 304 {
-                if let length = headers["content-length"] {
+                if headers["transfer-encoding"] == "chunked" {
+                    body = try readChunks(from: socket)
+                } else if let length = headers["content-length"] {
                     guard let count = Int(length) else { throw TestHTTPClient.Failure("bad length \(length)") }
                     while buffer.count < count { try readMore(from: socket) }
                     body = Array(buffer[..<count])
@@ -47,6 +49,29 @@ package struct TestHTTPResponseReader {
                 }
             }
             return TestHTTPClient.Response(status: status, headers: headers, body: body)
+        }
+    }
+
+    /// A chunked body to its end.
+    private mutating func readChunks(from socket: TestSocket) throws -> [UInt8] {
+        var body: [UInt8] = []
+        while true {
+            let line = try readLine(from: socket)
+            guard let count = Int(line, radix: 16) else { throw TestHTTPClient.Failure("bad chunk \(line)") }
+            while buffer.count < count + 2 { try readMore(from: socket) }
+            body += buffer[..<count]
+            buffer.removeFirst(count + 2)
+            if count == 0 { return body }
+        }
+    }
+
+    private mutating func readLine(from socket: TestSocket) throws -> String {
+        while true {
+            if let end = buffer.firstIndex(of: UInt8(ascii: "\r")), end + 1 < buffer.count {
+                defer { buffer.removeFirst(end + 2) }
+                return String(decoding: buffer[..<end], as: UTF8.self)
+            }
+            try readMore(from: socket)
         }
     }
 

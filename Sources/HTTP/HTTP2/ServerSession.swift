@@ -87,10 +87,14 @@ import CNGHTTP2
     @discardableResult
     package func respond(streamID: Int32, response: HTTPResponse) throws(HTTP2Error) -> Bool {
         guard let stream = streams[streamID], !stream.hasResponse else { return false }
-        let hasBody = !response.body.isEmpty && response.allowsBody && stream.request.method != "HEAD"
+        let allowsBody = response.allowsBody && stream.request.method != "HEAD"
+        let hasBody = allowsBody && (!response.body.isEmpty || response.stream != nil)
         streams[streamID]?.hasResponse = true
         streams[streamID]?.progressedAt = .now
-        if hasBody { streams[streamID]?.responseBody = response.body }
+        if hasBody {
+            streams[streamID]?.responseBody = response.body
+            streams[streamID]?.bodyStream = response.stream
+        }
         let block = HeaderBlock(response)
         var provider = unsafe nghttp2_data_provider(source: nghttp2_data_source(fd: 0), read_callback: readResponseBody)
         try unsafe block.withFields { (fields, count) throws(HTTP2Error) -> Void in
@@ -101,6 +105,13 @@ import CNGHTTP2
             }
         }
         return true
+    }
+
+    /// Goes on with a response whose body is streamed, after its stream said that something waits.
+    package func resume(streamID: Int32) throws(HTTP2Error) {
+        guard streams[streamID]?.isDeferred == true else { return }
+        streams[streamID]?.isDeferred = false
+        try unsafe HTTP2Error.check(nghttp2_session_resume_data(handle, streamID))
     }
 
     /// Tells the peer to go on with a body it asked about (`expect: 100-continue`).

@@ -122,7 +122,9 @@ func readResponseBody(
 ) -> Int {
     guard let buffer = unsafe buffer, let dataFlags = unsafe dataFlags else { return Int(NGHTTP2_ERR_CALLBACK_FAILURE.rawValue) }
     let target = unsafe UnsafeMutableBufferPointer(start: buffer, count: capacity)
-    let (count, isLast) = unsafe recover(userData).copyResponseBody(streamID: streamID, into: target)
+    guard let (count, isLast) = unsafe recover(userData).copyResponseBody(streamID: streamID, into: target) else {
+        return Int(NGHTTP2_ERR_DEFERRED.rawValue)
+    }
     if isLast { unsafe dataFlags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
     return count
 }

@@ -22,7 +22,7 @@ extension HTTP2ServerSession {
     /// - Returns: how many there were.
     @discardableResult
     package func expireResponses(stalledSince deadline: ContinuousClock.Instant) throws(HTTP2Error) -> Int {
-        let stalled = streams.filter { $0.value.hasResponse && ($0.value.progressedAt ?? $0.value.startedAt) <= deadline }
+        let stalled = streams.filter { $0.value.unsentSince.map { $0 <= deadline } ?? false }
         for streamID in stalled.keys { try reset(streamID: streamID, errorCode: HTTP2ErrorCode.cancel) }
         return stalled.count
     }
@@ -34,6 +34,6 @@ extension HTTP2ServerSession {
 
     /// When the response that waits longest made its last progress; nil when no response is being sent.
     package var oldestUnsentResponse: ContinuousClock.Instant? {
-        streams.values.lazy.filter(\.hasResponse).compactMap(\.progressedAt).min()
+        streams.values.lazy.compactMap(\.unsentSince).min()
     }
 }

@@ -94,14 +94,23 @@ extension HTTP2ServerSession {
         try respond(streamID: streamID, response: .refusal(status))
     }
 
-    /// - Returns: how many bytes were copied, and whether they are the last.
-    func copyResponseBody(streamID: Int32, into target: UnsafeMutableBufferPointer<UInt8>) -> (count: Int, isLast: Bool) {
-        guard let stream = streams[streamID] else { return (0, true) }
+    /// - Returns: how many bytes were copied, and whether they are the last; nil when there is nothing to send for the moment.
+    func copyResponseBody(streamID: Int32, into target: UnsafeMutableBufferPointer<UInt8>) -> (count: Int, isLast: Bool)? {
+        guard var stream = streams.removeValue(forKey: streamID) else { return (0, true) }
+        defer { streams[streamID] = stream }
+        if stream.sentByteCount == stream.responseBody.count, let source = stream.bodyStream {
+            guard let piece = source.take() else {
+                stream.isDeferred = true
+                return nil
+            }
+            (stream.responseBody, stream.sentByteCount) = (piece.bytes, 0)
+            if piece.isLast { stream.bodyStream = nil }
+        }
         let rest = stream.responseBody[stream.sentByteCount...].prefix(target.count)
         _ = unsafe target.update(fromContentsOf: rest)
-        streams[streamID]?.sentByteCount += rest.count
-        streams[streamID]?.progressedAt = .now
-        return (rest.count, stream.sentByteCount + rest.count == stream.responseBody.count)
+        stream.sentByteCount += rest.count
+        stream.progressedAt = .now
+        return (rest.count, stream.sentByteCount == stream.responseBody.count && stream.bodyStream == nil)
     }
 
     func responseSent(streamID: Int32) {

@@ -23,6 +23,10 @@ struct ServerStream {
     var hasResponse = false
     var responseBody: [UInt8] = []
     var sentByteCount = 0
+    /// Where the rest of the response comes from; nil for one that is whole.
+    var bodyStream: HTTPBodyStream?
+    /// Whether libnghttp2 has been told that there is nothing to send for the moment.
+    var isDeferred = false
     /// When the last byte of the response was taken for sending.
     var progressedAt: ContinuousClock.Instant?
     var sentEndOfStream = false
@@ -33,6 +37,13 @@ struct ServerStream {
 
     /// Whether the request was refused and answered, and only the peer has not ended its side.
     var isSettled: Bool { phase == .rejected && sentEndOfStream }
+
+    /// Since when the peer has left a response unread; nil when there is none, or when it has taken all that there is.
+    var unsentSince: ContinuousClock.Instant? {
+        guard hasResponse, let progressedAt else { return nil }
+        guard let bodyStream, sentByteCount == responseBody.count else { return progressedAt }
+        return bodyStream.waitingSince.map { max($0, progressedAt) }
+    }
 
     /// Whether the peer still owes a part of the request.
     var isIncomplete: Bool { phase == .receivingHeaders || phase == .receivingBody }

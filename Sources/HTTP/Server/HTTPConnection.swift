@@ -38,8 +38,11 @@ actor HTTPConnection {
 
     var mode: Mode
     var parser: HTTP1RequestParser
-    /// Handlers at work. Over HTTP/1 at most one.
+    /// Handlers at work and bodies that are streamed. Over HTTP/1 at most one.
     var runningCount = 0
+    /// Bodies that are streamed, by their HTTP/2 stream.
+    var bodyStreams: [Int32: HTTPBodyStream] = [:]
+    var http1BodyFraming = HTTP1BodyFraming()
     /// Bytes of the request bodies those handlers have.
     private var runningBodyByteCount = 0
     /// What this connection has counted in the memory of its server.
@@ -152,7 +155,9 @@ actor HTTPConnection {
 
     func continueOutput() throws {
         switch mode {
-        case .http1: try serveHTTP1()
+        case .http1:
+            try sendHTTP1Body()
+            try serveHTTP1()
         case .http2(let session): try flushHTTP2(session)
         case .handshaking, .undecided, .lingering, .closed: break
         }
@@ -191,6 +196,7 @@ actor HTTPConnection {
         mode = .closed
         parser = HTTP1RequestParser(limits: limits)
         stream.close()
+        releaseBodies()
         deadline.cancel(on: loop)
         _ = countMemory()
         services.report(.connectionClosed(reason))
@@ -199,6 +205,7 @@ actor HTTPConnection {
 
     func drain() {
         isDraining = true
+        finishBodies()
         advance {
             if case .http2(let session) = mode {
                 try session.goAway(errorCode: HTTP2ErrorCode.noError)
@@ -251,6 +258,7 @@ actor HTTPConnection {
             runningBodyByteCount -= bodyByteCount
             services.report(.responded(status: response.status, duration: startedAt.duration(to: .now)))
             if case .closed = mode {
+                response.stream?.release()
                 _ = countMemory()
                 if runningCount == 0 { services.ended(ObjectIdentifier(self)) }
             } else {

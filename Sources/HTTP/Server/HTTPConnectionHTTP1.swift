@@ -23,16 +23,24 @@ extension HTTPConnection {
                 respond(to: request, isPersistent: isPersistent)
             case .refused(let violation):
                 services.report(.refused(status: violation.status, reason: violation.rawValue))
-                try sendLast(.refusal(violation.status), method: "", reason: .finished)
+                try sendLast(.refusal(violation.status, reason: violation.rawValue), method: "", reason: .finished)
             }
         }
     }
 
     private func respond(to request: HTTPRequest, isPersistent: Bool) {
         let method = request.method
+        let isChunked = request.version != .http10
         start(request) { (connection, response) in
             connection.advance {
-                if isPersistent, !connection.isDraining, !connection.isInputEnded || connection.parser.unreadByteCount > 0 {
+                let goesOn =
+                    isPersistent && !connection.isDraining
+                    && (!connection.isInputEnded || connection.parser.unreadByteCount > 0)
+                if let body = response.stream {
+                    let framing = HTTP1BodyFraming(isChunked: isChunked, isPersistent: goesOn && isChunked)
+                    try connection.sendStreamed(response, body, to: method, framing: framing)
+                    try connection.serveHTTP1()
+                } else if goesOn {
                     try connection.send(response, method: method, closes: false)
                     try connection.serveHTTP1()
                 } else {
@@ -42,9 +50,10 @@ extension HTTPConnection {
         }
     }
 
-    func send(_ response: HTTPResponse, method: String, closes: Bool) throws {
+    func send(_ response: HTTPResponse, method: String, closes: Bool, isChunked: Bool = true) throws {
         var output: [UInt8] = []
-        HTTP1ResponseWriter.append(response, method: method, closes: closes, date: services.dates.text, to: &output)
+        HTTP1ResponseWriter.append(
+            response, method: method, closes: closes, isChunked: isChunked, date: services.dates.text, to: &output)
         try stream.write(output.span)
     }
 
@@ -55,6 +64,8 @@ extension HTTPConnection {
     }
 
     func finishHTTP1IfDone() throws {
+        // Whoever listens to a stream keeps its side open.
+        if isInputEnded, !bodyStreams.isEmpty { return close(.closedByClient) }
         guard runningCount == 0 else { return }
         if isInputEnded {
             // Whatever was whole has been answered; the rest of a request never comes.

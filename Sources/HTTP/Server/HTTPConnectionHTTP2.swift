@@ -34,19 +34,15 @@ extension HTTPConnection {
                 services.report(.refused(status: 503, reason: "request memory exhausted"))
                 return try respondHTTP2(streamID: streamID, .refusal(503))
             }
+            let method = request.method
             start(request) { (connection, response) in
-                connection.advance { try connection.respondHTTP2(streamID: streamID, response) }
+                connection.advance { try connection.respondHTTP2(streamID: streamID, response, to: method) }
             }
         case .rejected(_, let status):
             services.report(.refused(status: status, reason: HTTPStatus.reason(status)))
-        case .reset, .finished, .goAway, .settingsAcknowledged: break
+        case .reset(let streamID, _), .finished(let streamID): releaseBody(streamID: streamID)
+        case .goAway, .settingsAcknowledged: break
         }
-    }
-
-    private func respondHTTP2(streamID: Int32, _ response: HTTPResponse) throws {
-        guard case .http2(let session) = mode else { return }
-        try session.respond(streamID: streamID, response: response.completed(date: services.dates.text))
-        scheduleFlush()
     }
 
     /// Flushes at the end of the loop's turn, so that the answers of one turn share their frames, records and system calls.
@@ -80,8 +76,8 @@ extension HTTPConnection {
         let isQuiet = session.openStreamCount == 0 && runningCount == 0 && !session.wantsToWrite
         if session.isFinished || (isQuiet && isInputEnded) || (isQuiet && isDraining) {
             try linger(isInputEnded ? .closedByClient : .finished)
-        } else if isInputEnded, !session.wantsToWrite, runningCount == 0 {
-            // Requests that were cut short.
+        } else if isInputEnded, runningCount == bodyStreams.count, !session.wantsToWrite {
+            // Requests that were cut short, and streams nobody listens to.
             close(.closedByClient)
         }
     }
@@ -94,7 +90,7 @@ extension HTTPResponse {
         for name in ["connection", "keep-alive", "transfer-encoding", "upgrade", "content-length"] where headers[name] != nil {
             response.headers[name] = nil
         }
-        if allowsBody { response.headers.append("content-length", String(body.count)) }
+        if allowsBody, stream == nil { response.headers.append("content-length", String(body.count)) }
         if response.headers["date"] == nil { response.headers.append("date", date) }
         return response
     }

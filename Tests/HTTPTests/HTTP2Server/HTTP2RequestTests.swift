@@ -78,7 +78,8 @@ extension HTTP2ServerEvent {
         #expect(peer.session.openStreamCount == 1)
         let data = try peer.frames(.data)
         #expect(data.map(\.flags) == [Frame.endStream])
-        #expect(String(decoding: try #require(data.first).payload, as: UTF8.self) == "\(HTTPStatus.reason(status))\n")
+        let text = String(decoding: try #require(data.first).payload, as: UTF8.self)
+        #expect(text == #"{"errors":["\#(HTTPStatus.reason(status))"]}"#)
         #expect(peer.session.openStreamCount == 0)
     }
 

@@ -113,6 +113,9 @@ import Testing
             #expect(text.hasPrefix("HTTP/1.1 \(status) "))
             #expect(text.contains("\r\nconnection: close\r\n"))
             #expect(text.split(separator: "HTTP/1.1 ").count == 1)
+            #expect(text.contains("\r\ncontent-type: application/json\r\n"))
+            let body = text.split(separator: "\r\n").last ?? ""
+            #expect(body.hasPrefix(#"{"errors":["\#(HTTPStatus.reason(status)): "#) && body.hasSuffix(#""]}"#), "\(body)")
             #expect(running.handler.started.all == [])
             #expect(running.events.all.contains { if case .refused(status, _) = $0 { true } else { false } })
         }

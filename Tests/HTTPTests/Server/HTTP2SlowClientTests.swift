@@ -26,7 +26,7 @@ import Testing
         try await withServer(.with { $0.bodyTimeout = .milliseconds(50) }) { running in
             let socket = try socket(running, .post(1), .data(1, "x", endsStream: false))
             let received = try await frames(socket) { $0.kind == .data }
-            #expect(received.last?.payload == Array("Request Timeout\n".utf8))
+            #expect(received.last?.payload == Array(#"{"errors":["Request Timeout"]}"#.utf8))
             #expect(running.events.all.contains { if case .refused(408, _) = $0 { true } else { false } })
         }
     }

@@ -5,6 +5,9 @@ import Synchronization
 final class TestHandler: HTTPHandler {
     /// Targets of the requests whose handlers have begun.
     let started = Record<String>()
+    /// Bodies that are streamed, and the targets of those that were let go of.
+    let streams = Record<HTTPBodyStream>()
+    let released = Record<String>()
     private let gate = Mutex<(isOpen: Bool, waiting: [CheckedContinuation<Void, Never>])>((false, []))
 
     func respond(to request: HTTPRequest) async -> HTTPResponse {
@@ -23,6 +26,11 @@ final class TestHandler: HTTPHandler {
             return HTTPResponse(status: 200, body: Array(request.target.utf8))
         case "/large":
             return HTTPResponse(status: 200, body: [UInt8](repeating: 0x61, count: Int(request.queryValue("bytes") ?? "") ?? 0))
+        case "/stream":
+            let stream = HTTPBodyStream { [released] in released.append(request.target) }
+            streams.append(stream)
+            let body = [UInt8](repeating: 0x61, count: Int(request.queryValue("bytes") ?? "") ?? 0)
+            return HTTPResponse(status: 200, headers: ["content-type": "text/event-stream"], body: body, stream: stream)
         default: return HTTPResponse(status: 404)
         }
     }
