@@ -24,12 +24,15 @@ package struct APIPorts: Sendable {
     package var reader: any NotificationReader
     /// Reads single devices, lists and statistics.
     package var dashboards: any DashboardReader
+    /// Feeds streams of events; one for the whole process.
+    package var events: EventHub
 
     /// Puts the ports together.
     package init(
         directory: any PrincipalDirectory, admission: Admission, waiter: any FanOutWaiter, registry: any DeviceRegistry,
         taps: any TapCounter, segments: any SegmentDirectory, audiences: any AudienceCounter,
-        renderer: any PayloadRenderer, reader: any NotificationReader, dashboards: any DashboardReader
+        renderer: any PayloadRenderer, reader: any NotificationReader, dashboards: any DashboardReader,
+        events: EventHub
     ) {
         self.directory = directory
         self.admission = admission
@@ -41,6 +44,7 @@ package struct APIPorts: Sendable {
         self.renderer = renderer
         self.reader = reader
         self.dashboards = dashboards
+        self.events = events
     }
 }
 
@@ -77,6 +81,7 @@ package struct APIHandler: HTTPHandler {
     private let audiences: AudienceRoutes
     private let devices: DeviceRoutes
     private let reading: ReadingRoutes
+    private let events: EventRoutes
     private let messages: MessageRoutes
     private let dashboards: DashboardRoutes
     private let deviceReading: DeviceReadingRoutes
@@ -103,6 +108,7 @@ package struct APIHandler: HTTPHandler {
             sleep: clock.sleep, now: clock.now)
         dashboards = DashboardRoutes(deliveries: ports.dashboards)
         reading = ReadingRoutes(reader: ports.reader, dashboards: dashboards)
+        events = EventRoutes(reader: ports.reader, directory: ports.directory, hub: ports.events)
         deviceReading = DeviceReadingRoutes(reader: ports.dashboards, now: clock.now)
         messages = MessageRoutes(reader: ports.reader)
         operations = OperationsRoutes(readiness: readiness, metrics: metrics)
@@ -163,9 +169,10 @@ package struct APIHandler: HTTPHandler {
         case .live: return operations.live()
         case .ready: return await operations.ready()
         case .metrics: return operations.prometheus()
+        case .openAPI: return operations.description()
         default: break
         }
-        let principal = try await authentication.principal(of: request)
+        let (principal, keyDigest) = try await authentication.principal(of: request)
         try principal.check(for: route, parameters: parameters)
         let application = principal.application
         // Where a path has an app, the route's own parameter is the one after it.
@@ -186,6 +193,8 @@ package struct APIHandler: HTTPHandler {
         case .recordClick: return try await devices.recordClick(request, application: application)
         case .endActivity: return try await devices.endActivity(request, application: application)
         case .readNotification: return try await reading.notification(request, id: parameter, application: application)
+        case .watchNotification:
+            return try await events.events(request, notification: parameter, application: application, keyDigest: keyDigest)
         case .listNotifications: return try await reading.notifications(request, application: application)
         case .readActivity: return try await reading.activity(parameter, application: application)
         case .listActivities: return try await dashboards.activities(request, application: application)
@@ -195,7 +204,7 @@ package struct APIHandler: HTTPHandler {
         case .listPushes: return try await deviceReading.timeline(request, device: parameter, application: application)
         case .readStatistics: return try await deviceReading.statistics(request, application: application)
         case .readMessage: return try await messages.message(request, id: parameter, application: application)
-        case .live, .ready, .metrics: preconditionFailure("answered above, without a key")
+        case .live, .ready, .metrics, .openAPI: preconditionFailure("answered above, without a key")
         }
     }
 }

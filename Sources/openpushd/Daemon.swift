@@ -1,3 +1,4 @@
+import API
 import APNs
 import Configuration
 import Gateway
@@ -94,8 +95,10 @@ struct Daemon: Sendable {
     private func makeServices(_ loops: [EventLoop], _ shared: SharedServices) -> [LoopServices] {
         // Provider tokens must be one a key: the minters live on the first loop's connections to PostgreSQL.
         var minters: ProviderTokenMinters?
+        let first = loops[0]
+        let events = EventHub(executor: first, metrics: metrics, sleep: { await first.sleep(for: $0) })
         return loops.enumerated().map { number, loop in
-            LoopServices(loop: loop, number: number, shared: shared) { store in
+            LoopServices(loop: loop, number: number, shared: shared, events: events) { store in
                 if let minters { return minters }
                 let first = ProviderTokenMinters(vault: store)
                 minters = first

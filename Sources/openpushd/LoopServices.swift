@@ -47,7 +47,9 @@ struct LoopServices: Sendable {
     let server: HTTPServer
 
     /// Builds the services of one loop; nothing runs yet.
-    init(loop: EventLoop, number: Int, shared: SharedServices, minters: (Store) -> ProviderTokenMinters) {
+    init(
+        loop: EventLoop, number: Int, shared: SharedServices, events: EventHub, minters: (Store) -> ProviderTokenMinters
+    ) {
         self.loop = loop
         let logger = shared.logger
         pool = DatabasePool(
@@ -76,7 +78,7 @@ struct LoopServices: Sendable {
                 waiter: LedgerFanOutWaiter(ledger: ledger, board: shared.board, clock: clock), registry: store,
                 taps: TapBatcher(executor: loop, ledger: store, sleep: { await loop.sleep(for: $0) }), segments: store,
                 audiences: store, renderer: renderer, reader: store,
-                dashboards: store),
+                dashboards: store, events: events),
             clock: SystemClocks.api(on: loop),
             readiness: { [database = shared.database, trust = shared.apnsTrust] in
                 [

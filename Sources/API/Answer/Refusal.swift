@@ -20,6 +20,9 @@ enum Refusal: Error, Equatable, Sendable {
     case overloaded(retryAfterSeconds: Int)
     /// Too many taps wait to be counted.
     case tooManyTaps(retryAfterSeconds: Int)
+    /// Too many streams of events are open: of the app, or of the process.
+    case tooManyStreamsOfApplication(retryAfterSeconds: Int)
+    case tooManyStreams(retryAfterSeconds: Int)
     case storage(StorageError)
 
     var status: Int {
@@ -30,9 +33,9 @@ enum Refusal: Error, Equatable, Sendable {
         case .noRoute, .notFound: 404
         case .methodNotAllowed: 405
         case .conflict: 409
-        case .rateLimited: 429
+        case .rateLimited, .tooManyStreamsOfApplication: 429
         case .storage(.refused): 500
-        case .overloaded, .tooManyTaps, .storage(.unavailable): 503
+        case .overloaded, .tooManyTaps, .tooManyStreams, .storage(.unavailable): 503
         }
     }
 
@@ -50,6 +53,8 @@ enum Refusal: Error, Equatable, Sendable {
         case .rateLimited: ["API rate limit exceeded."]
         case .overloaded: ["Too many starts of this app have not finished yet. Try again later."]
         case .tooManyTaps: ["Too many taps wait to be counted. Try again."]
+        case .tooManyStreamsOfApplication: ["Too many streams of events of this app are open. Close some, or try again."]
+        case .tooManyStreams: ["Too many streams of events are open. Try again."]
         case .storage(.unavailable): ["The service is temporarily unavailable. Try again."]
         case .storage(.refused): ["The server failed to do this."]
         }
@@ -66,7 +71,9 @@ enum Refusal: Error, Equatable, Sendable {
         switch self {
         case .unauthorized: [("www-authenticate", "Key")]
         case .methodNotAllowed(let methods): [("allow", methods.joined(separator: ", "))]
-        case .rateLimited(let seconds), .overloaded(let seconds), .tooManyTaps(let seconds): [("retry-after", "\(seconds)")]
+        case .rateLimited(let seconds), .overloaded(let seconds), .tooManyTaps(let seconds),
+            .tooManyStreamsOfApplication(let seconds), .tooManyStreams(let seconds):
+            [("retry-after", "\(seconds)")]
         case .storage(.unavailable): [("retry-after", "1")]
         default: []
         }

@@ -111,7 +111,7 @@ private struct NotificationQuery {
 
 extension NotificationSummary {
     /// Writes the members of one notification.
-    fileprivate func write(to writer: inout JSONWriter) {
+    func write(to writer: inout JSONWriter) {
         writer.member("id", "\(publicID)")
         writer.member("event", event.name)
         writer.member("activity_id", activityID)

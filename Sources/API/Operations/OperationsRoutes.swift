@@ -37,6 +37,11 @@ struct OperationsRoutes: Sendable {
         }
     }
 
+    /// The OpenAPI description of every route.
+    func description() -> HTTPResponse {
+        HTTPResponse(status: 200, headers: ["content-type": "application/json"], body: OpenAPIDocument.bytes)
+    }
+
     func prometheus() -> HTTPResponse {
         HTTPResponse(
             status: 200, headers: ["content-type": "text/plain; version=0.0.4; charset=utf-8"], body: metrics.prometheusText())

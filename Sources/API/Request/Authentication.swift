@@ -10,11 +10,13 @@ struct Authentication: Sendable {
     let directory: any PrincipalDirectory
 
     /// The principal of the first key that is known, `Authorization` before `X-OP-API-Key`.
-    func principal(of request: HTTPRequest) async throws(Refusal) -> Principal {
+    ///
+    /// - Returns: the principal, and the digest of its key.
+    func principal(of request: HTTPRequest) async throws(Refusal) -> (Principal, keyDigest: [UInt8]) {
         for key in Self.keys(in: request.headers) {
             let digest = SHA256.digest(Array(key.utf8))
             do throws(StorageError) {
-                if let principal = try await directory.principal(forKeyDigest: digest) { return principal }
+                if let principal = try await directory.principal(forKeyDigest: digest) { return (principal, digest) }
             } catch {
                 throw .storage(error)
             }
@@ -54,8 +56,8 @@ extension Route {
             .countUnsaved, .listActivities, .listDeliveries, .readDevice, .listPushes, .readStatistics, .readMessage:
             [.rest]
         case .registerDevice, .setUpdateToken, .setStartToken, .removeStartToken, .recordClick, .endActivity: [.client, .rest]
-        case .readNotification, .listNotifications, .readActivity: [.read, .rest]
-        case .live, .ready, .metrics: []
+        case .readNotification, .watchNotification, .listNotifications, .readActivity: [.read, .rest]
+        case .live, .ready, .metrics, .openAPI: []
         }
     }
 }

@@ -21,6 +21,7 @@ enum Route: String, CaseIterable, Sendable {
     case recordClick
     case endActivity
     case readNotification
+    case watchNotification
     case listNotifications
     case readActivity
     case listActivities
@@ -32,6 +33,7 @@ enum Route: String, CaseIterable, Sendable {
     case live
     case ready
     case metrics
+    case openAPI
 
     /// The method; HEAD is answered where GET is.
     var method: String {
@@ -41,9 +43,11 @@ enum Route: String, CaseIterable, Sendable {
             "POST"
         case .changeAppSegment, .changeSegment: "PATCH"
         case .removeStartToken, .removeAppSegment, .removeSegment: "DELETE"
-        case .listAppSegments, .readAppSegment, .listSegments, .readSegment, .readNotification, .listNotifications,
+        case .listAppSegments, .readAppSegment, .listSegments, .readSegment, .readNotification, .watchNotification,
+            .listNotifications,
             .readActivity, .listActivities, .listDeliveries, .readDevice, .listPushes,
-            .readStatistics, .readMessage, .live, .ready, .metrics:
+            .readStatistics, .readMessage, .live, .ready, .metrics,
+            .openAPI:
             "GET"
         }
     }
@@ -65,6 +69,7 @@ enum Route: String, CaseIterable, Sendable {
         case .recordClick: ["v1", "live-activities", "clicks"]
         case .endActivity: ["v1", "live-activities", "ends"]
         case .readNotification: ["v1", "notifications", ":notification"]
+        case .watchNotification: ["v1", "notifications", ":notification", "events"]
         case .listNotifications: ["v1", "notifications"]
         case .listActivities: ["v1", "activities"]
         case .listDeliveries: ["v1", "notifications", ":notification", "deliveries"]
@@ -76,6 +81,7 @@ enum Route: String, CaseIterable, Sendable {
         case .live: ["livez"]
         case .ready: ["readyz"]
         case .metrics: ["metrics"]
+        case .openAPI: ["openapi.json"]
         }
     }
 

@@ -26,6 +26,7 @@ import Testing
             ("DELETE", "/v1/live-activities/start-tokens", .removeStartToken, []),
             ("POST", "/v1/live-activities/clicks", .recordClick, []), ("POST", "/v1/live-activities/ends", .endActivity, []),
             ("GET", "/v1/notifications/n", .readNotification, ["n"]),
+            ("GET", "/v1/notifications/n/events", .watchNotification, ["n"]),
             ("GET", "/v1/notifications/n/deliveries?cursor=1", .listDeliveries, ["n"]),
             ("GET", "/v1/devices/d", .readDevice, ["d"]), ("GET", "/v1/devices/d/pushes", .listPushes, ["d"]),
             ("GET", "/v1/stats?by=day", .readStatistics, []),
@@ -33,7 +34,7 @@ import Testing
             ("GET", "/v1/notifications?limit=5", .listNotifications, []),
             ("HEAD", "/v1/activities/a%20b", .readActivity, ["a b"]), ("GET", "/livez", .live, []),
             ("GET", "/readyz?x", .ready, []),
-            ("HEAD", "/metrics", .metrics, []),
+            ("HEAD", "/metrics", .metrics, []), ("GET", "/openapi.json", .openAPI, []),
         ] as [(String, String, Route, [String])])
     func finds(method: String, target: String, route: Route, parameters: [String]) {
         #expect(match(method, target) == .found(route, parameters: parameters))

@@ -49,6 +49,10 @@ final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, 
         var previewTypes: [String?] = []
 
         var summary: NotificationSummary?
+        /// How often one notification was read.
+        var looks = 0
+        /// Kinds of keys that are no longer in force.
+        var revoked: Set<KeyKind> = []
         var page: [NotificationSummary]? = []
         var pageRequests: [String] = []
         var activity: ActivitySummary?
@@ -84,6 +88,7 @@ final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, 
     func principal(forKeyDigest digest: [UInt8]) async throws(StorageError) -> Principal? {
         if let failure = state.withLock({ $0.failure }) { throw failure }
         let match = Self.keys.first { SHA256.digest(Array($0.value.utf8)) == digest }
+        if let match, state.withLock({ $0.revoked.contains(match.key) }) { return nil }
         return match.map { Principal(application: Self.application, kind: $0.key) }
     }
 
@@ -214,7 +219,10 @@ final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, 
     }
     func notification(_ publicID: UUID, application: ApplicationID) async throws(StorageError) -> NotificationSummary? {
         try check()
-        return state.withLock { $0.summary }
+        return state.withLock {
+            $0.looks += 1
+            return $0.summary
+        }
     }
     func notifications(activityID: String?, before: UUID?, limit: Int, application: ApplicationID)
         async throws(StorageError) -> [NotificationSummary]?

@@ -1,6 +1,7 @@
 import Gateway
 import HTTP
 import JSON
+import Networking
 import Observability
 import Synchronization
 import Testing
@@ -20,6 +21,8 @@ struct TestAPI: Sendable {
     let metrics = Metrics()
     let log = LogLines()
     let parts = Parts()
+    let ticks = Ticks()
+    let events: EventHub
     let handler: APIHandler
 
     /// Log lines in the order they were written.
@@ -37,13 +40,19 @@ struct TestAPI: Sendable {
         }
     }
 
-    init() {
-        let (ports, log, parts) = (ports, log, parts)
+    /// Where the tickers of all tests run; it lives as long as the process.
+    static let loop: EventLoop = {
+        do { return try EventLoop.start(name: "api-tests") } catch { preconditionFailure("no event loop: \(error)") }
+    }()
+
+    init(eventLimits: EventLimits = EventLimits()) {
+        let (ports, log, parts, ticks) = (ports, log, parts, ticks)
+        events = EventHub(executor: Self.loop, limits: eventLimits, metrics: metrics, sleep: { _ in await ticks.sleep() })
         handler = APIHandler(
             ports: APIPorts(
                 directory: ports, admission: Admission(ledger: ports, renderer: ports, now: { Self.now }), waiter: ports,
                 registry: ports, taps: ports, segments: ports, audiences: ports, renderer: ports,
-                reader: ports, dashboards: ports),
+                reader: ports, dashboards: ports, events: events),
             clock: APIClock(now: { Self.now }, sleep: { duration in ports.with { $0.sleeps.append(duration) } }),
             readiness: { parts.all }, metrics: metrics, logger: Logger(level: .debug, sink: { log.append($0) }))
     }

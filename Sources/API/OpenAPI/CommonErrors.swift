@@ -1,0 +1,103 @@
+import Gateway
+import HTTP
+
+/// What all routes of a kind have in common.
+enum CommonErrors {
+    /// Refusals that follow from a route's keys, path, body and query.
+    static func examples(of route: Route) -> [ErrorExample] {
+        let kinds = route.allowedKinds
+        guard !kinds.isEmpty else { return [] }
+        var examples = [ErrorExample("no_key", .unauthorized, key: "none")]
+        if let other = KeyKind.allCases.last(where: { !kinds.contains($0) }) {
+            examples.append(ErrorExample("wrong_kind_of_key", .wrongKeyKind(other), key: other.name))
+        }
+        if route.pattern.contains(":app") {
+            examples.append(ErrorExample("wrong_app", .wrongApplication, path: ["app": Example.nothing]))
+        }
+        if route.description.body != nil {
+            examples.append(ErrorExample("no_object", .invalidBody("must be a JSON object"), body: "[]"))
+        }
+        if !route.description.query.isEmpty {
+            let name = "nonsense"
+            examples.append(
+                ErrorExample(
+                    "unknown_parameter", .fields([FieldError(field: name, problem: .unknownKey)]), query: [(name, "1")]))
+        }
+        return examples
+    }
+
+    /// Errors that no request can provoke by itself.
+    static func withoutExample(of route: Route) -> [(status: Int, text: String)] {
+        guard !route.allowedKinds.isEmpty else { return [] }
+        var errors = [
+            (500, "The database refused a statement: a fault of the gateway or of its schema."),
+            (503, "The database is away, or too much waits: repeat after Retry-After."),
+        ]
+        if [.startActivity, .pushActivity].contains(route) {
+            errors.append((429, "60 calls of the app in 60 s: repeat after Retry-After."))
+        }
+        if route == .watchNotification {
+            errors.append((429, "Too many streams of the app are open: repeat after Retry-After."))
+        }
+        return errors
+    }
+}
+
+extension Envelope {
+    /// The schema of its errors.
+    var schema: Schema {
+        switch self {
+        case .errors: .named("Errors")
+        case .success: .named("SegmentErrors")
+        case .detail: .named("Detail")
+        }
+    }
+}
+
+/// A parameter of a path, the same wherever it is.
+struct PathParameter {
+    let name: String
+    let text: String
+    let schema: Schema
+    let example: String
+
+    init(_ name: String, of route: Route) {
+        self.name = name
+        switch name {
+        case "app": (text, schema, example) = ("the app's id", .uuid, Example.app)
+        case "type": (text, schema, example) = ("the Swift type of the attributes", .identifier, Example.activityType)
+        case "activity": (text, schema, example) = ("the caller's id of the activity, without /", .identifier, Example.activity)
+        case "notification": (text, schema, example) = ("a notification", .uuid, Example.notification)
+        case "device": (text, schema, example) = ("a subscription_id", .uuid, Example.device)
+        case "segment":
+            let isOfApp = route.pattern.contains(":app")
+            (text, schema, example) = ("a segment", .uuid, isOfApp ? Example.appSegment : Example.segment)
+        default: preconditionFailure("\(name) is a parameter of a path without a description")
+        }
+    }
+}
+
+/// Schemas that have a name of their own.
+enum SharedSchemas {
+    static let all: [(String, Schema)] = [
+        ("Errors", .object([("errors", .list(of: .text))])),
+        ("SegmentErrors", .object([("success", .literals("false")), ("errors", .list(of: .text))])),
+        ("Detail", .object([("detail", .text)], optional: [("field", .text)])),
+        ("Notification", .object(notification)),
+        (
+            "NotificationWithMinutes",
+            .object(notification, optional: [("minutes", .list(of: minute, 0...DashboardRoutes.minuteCount))])
+        ),
+        ("Filter", ActivityDescriptions.filter),
+    ]
+
+    private static let notification: [(String, Schema)] = [
+        ("id", .uuid), ("event", .choice("start", "update", "end")), ("activity_id", .identifier),
+        ("activity_type", .nullable(.identifier)), ("name", .name),
+        ("state", .choice(FanOutState.pending.rawValue, FanOutState.sending.rawValue, FanOutState.finished.rawValue)),
+        ("targeted", .count), ("accepted", .count), ("failed", .count), ("unknown", .count), ("pending", .count),
+        ("reasons", .map(of: .count)), ("clicks", .count), ("clicked_devices", .count), ("created_at", .date),
+        ("finished_at", .nullable(.date)),
+    ]
+    private static let minute = Schema.object([("minute", .date), ("accepted", .count), ("clicked_devices", .count)])
+}

@@ -1,0 +1,118 @@
+import Gateway
+
+/// What devices tell.
+enum DeviceDescriptions {
+    private static let unknownDevice = Refusal.notFound("No device is registered under this push token.")
+    private static let device = #""push_token":"\#(Example.pushToken)""#
+    private static let stranger = #""push_token":"\#(Example.unknownToken)""#
+    private static let window: [(String, Schema)] = [
+        ("started_at", .seconds), ("updates_until", .seconds), ("end_until", .seconds),
+    ]
+
+    static let register = RouteDescription(
+        area: .devices, summary: "Register a device, or tell what changed of it",
+        body: .init(
+            schema: .object(
+                [("push_token", .token), ("platform", .choice("ios"))],
+                optional: [
+                    ("environment", .choice(PushEnvironment.allCases.map(\.name))), ("external_id", .identifier),
+                    ("aliases", .map(of: .nullable(.identifier))), ("tags", .map(of: .anything)), ("language", .text),
+                    ("country", .text), ("app_version", .identifier), ("os_version", .identifier), ("timezone", .identifier),
+                    ("session_count", .count), ("first_session", .seconds), ("last_session", .seconds),
+                ]),
+            examples: [
+                .init("new", 201, #"{"push_token":"0badcafe","platform":"ios","environment":"sandbox"}"#),
+                .init(
+                    "known", 200,
+                    "{\(device)"
+                        + #","platform":"ios","external_id":"fan-1","aliases":{"crm":"4711"},"#
+                        + #""tags":{"club":"home","visits":3,"former_club":null},"language":"de","country":"AT","#
+                        + #""app_version":"4.2","timezone":"Europe/Vienna"}"#),
+            ]),
+        answers: [
+            .init(201, "The push token is new.", .json(.object([("subscription_id", .uuid)]))),
+            .init(200, "The push token is known; what was not named stays.", .json(.object([("subscription_id", .uuid)]))),
+        ],
+        errors: [.field("push_token", .notHexadecimal, body: #"{"push_token":"abc","platform":"ios"}"#)])
+
+    static let setStartToken = RouteDescription(
+        area: .devices, summary: "Keep the push-to-start token of a device for a type of activity",
+        body: .init(
+            schema: .object([("push_token", .token), ("activity_type", .identifier), ("token", .token)]),
+            examples: [
+                .init(
+                    "token", 200, "{\(device)" + #","activity_type":"MatchAttributes","token":"\#(Example.startToken)"}"#)
+            ]), answers: [.init(200, "It is kept.", .json(.object([("activity_type", .identifier)])))],
+        errors: [
+            .field("token", .missing, body: "{\(device)" + #","activity_type":"MatchAttributes"}"#),
+            ErrorExample(
+                "unknown_device", unknownDevice,
+                body: "{\(stranger)" + #","activity_type":"MatchAttributes","token":"\#(Example.startToken)"}"#),
+        ])
+
+    static let removeStartToken = RouteDescription(
+        area: .devices, summary: "Forget a push-to-start token",
+        body: .init(
+            schema: .object([("push_token", .token), ("activity_type", .identifier)]),
+            examples: [.init("token", 204, "{\(device)" + #","activity_type":"MatchAttributes"}"#)]),
+        answers: [.init(204, "It is gone.", .none)],
+        errors: [
+            ErrorExample(
+                "no_token", .notFound("The device has no start token for this activity type."),
+                body: "{\(device)" + #","activity_type":"OtherAttributes"}"#)
+        ])
+
+    private static func updateToken(_ activity: String, of device: String, token: String = Example.updateToken) -> String {
+        "{\(device)" + #","activity_id":"\#(activity)","token":"\#(token)","activity_type":"MatchAttributes"}"#
+    }
+
+    static let setUpdateToken = RouteDescription(
+        area: .devices, summary: "Keep the update token of an activity that a device shows",
+        body: .init(
+            schema: .object(
+                [("push_token", .token), ("activity_id", .identifier), ("token", .token)],
+                optional: [("activity_type", .identifier), ("started_at", .seconds)]),
+            examples: [.init("token", 200, updateToken(Example.activity, of: device))]),
+        answers: [.init(200, "It is kept; iOS takes pushes in this time.", .json(.object(window)))],
+        errors: [
+            .field("activity_id", .slash, body: updateToken("match/1", of: device)),
+            ErrorExample("unknown_device", unknownDevice, body: updateToken(Example.activity, of: stranger)),
+            ErrorExample(
+                "ended_on_device", .conflict("The device has reported the end of this activity."),
+                body: updateToken(Example.leftActivity, of: device, token: Example.leftToken)),
+        ])
+
+    static let recordClick = RouteDescription(
+        area: .devices, summary: "Count a tap on an activity",
+        body: .init(
+            schema: .object([("push_token", .token), ("activity_id", .identifier)], optional: [("notification_id", .uuid)]),
+            examples: [
+                .init("latest_push", 200, "{\(device)" + #","activity_id":"\#(Example.activity)"}"#),
+                .init(
+                    "certain_push", 200,
+                    "{\(device)" + #","activity_id":"\#(Example.activity)","notification_id":"\#(Example.notification)"}"#),
+            ]),
+        answers: [.init(200, "It is counted for this notification.", .json(.object([("notification_id", .uuid)])))],
+        errors: [
+            .field(
+                "notification_id", .notUUID,
+                body: "{\(device)" + #","activity_id":"\#(Example.activity)","notification_id":"1"}"#),
+            ErrorExample("unknown_device", unknownDevice, body: "{\(stranger)" + #","activity_id":"\#(Example.activity)"}"#),
+            ErrorExample(
+                "nothing_delivered", .notFound("No push of this activity was delivered to the device."),
+                body: "{\(device)" + #","activity_id":"none"}"#),
+        ])
+
+    static let endActivity = RouteDescription(
+        area: .devices, summary: "Tell that an activity is over on a device",
+        body: .init(
+            schema: .object([("push_token", .token), ("activity_id", .identifier)]),
+            examples: [.init("over", 204, "{\(device)" + #","activity_id":"\#(Example.leavingActivity)"}"#)]),
+        answers: [.init(204, "It is not pushed there any more.", .none)],
+        errors: [
+            .field("activity_id", .missing, body: "{\(device)}"),
+            ErrorExample(
+                "unknown_activity", .notFound("The device holds no activity of this id."),
+                body: "{\(device)" + #","activity_id":"none"}"#),
+        ])
+}
