@@ -37,9 +37,11 @@ import Testing
     func methods() async throws {
         try await Deployment.run { gateway in
             let description = try await Description(of: gateway)
-            let methods = Dictionary(grouping: description.operations, by: \.path).mapValues { $0.map(\.method) }
-            for (path, described) in methods {
-                let answer = try await gateway.send("TRACE", description.target(path, [:]), key: nil)
+            for path in Set(description.operations.map(\.path)) {
+                let target = description.target(path, [:])
+                // A path that is spelled out may also be the value of a parameter.
+                let described = description.operations.filter { $0.matches(target) }.map(\.method)
+                let answer = try await gateway.send("TRACE", target, key: nil)
                 #expect(answer.status == 405, "\(path)")
                 let allowed = answer.headers["allow"]?.split(separator: ", ").map(String.init) ?? []
                 #expect(Set(allowed).subtracting(["HEAD"]) == Set(described), "\(path)")

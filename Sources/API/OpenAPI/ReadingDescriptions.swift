@@ -41,15 +41,19 @@ enum ReadingDescriptions {
         query: [
             .init("activity_id", "of this activity only", .identifier, example: Example.activity),
             .init("before", "the last notification of the page before; instead of cursor", .uuid, example: Example.notification),
-            limit(ReadingRoutes.limits, default: ReadingRoutes.defaultLimit),
+            limit(ReadingRoutes.limits, default: ReadingRoutes.defaultLimit), cursor(of: .notifications),
         ],
         answers: [
             .init(
-                200, "A page; the last one is shorter than limit.",
-                .json(.object([("notifications", .list(of: .named("Notification"))), ("limit", .count)])))
+                200, "A page.",
+                .json(
+                    .object([
+                        ("notifications", .list(of: .named("Notification"))), ("limit", .count),
+                        ("next_cursor", .nullable(.text)),
+                    ])))
         ],
         errors: [
-            wrongLimit(ReadingRoutes.limits), .field("before", .notUUID, query: [("before", "1")]),
+            wrongLimit(ReadingRoutes.limits), wrongCursor, .field("before", .notUUID, query: [("before", "1")]),
             ErrorExample(
                 "unknown_before", .fields([FieldError(field: "before", problem: .notOneOf("the id of a notification"))]),
                 query: [("before", Example.nothing)]),

@@ -33,13 +33,19 @@ struct ReadingRoutes: Sendable {
         }
     }
 
+    /// Notifications of the app, the newest first.
     func notifications(_ request: HTTPRequest, application: Application) async throws(Refusal) -> HTTPResponse {
         let query = try NotificationQuery(request)
-        let page = try await Refusal.catching { () async throws(StorageError) in
+        let found = try await Refusal.catching { () async throws(StorageError) in
+            // One more tells whether there is a next page.
             try await reader.notifications(
-                activityID: query.activityID, before: query.before, limit: query.limit, application: application.id)
+                activityID: query.activityID, from: query.start, limit: query.limit + 1, application: application.id)
         }
-        guard let page else { throw .fields([FieldError(field: "before", problem: .notOneOf("the id of a notification"))]) }
+        guard let found else { throw .fields([FieldError(field: "before", problem: .notOneOf("the id of a notification"))]) }
+        let page = found.prefix(query.limit)
+        let next =
+            found.count > query.limit
+            ? page.last.map { Cursor(list: .notifications, words: [UInt64(bitPattern: $0.number.rawValue)]) } : nil
         return .json(status: 200) { writer in
             writer.key("notifications")
             writer.beginArray()
@@ -50,6 +56,7 @@ struct ReadingRoutes: Sendable {
             }
             writer.endArray()
             writer.member("limit", query.limit)
+            writer.member("next_cursor", next?.text)
         }
     }
 
@@ -73,39 +80,28 @@ struct ReadingRoutes: Sendable {
 /// The query of a list of notifications.
 private struct NotificationQuery {
     let activityID: String?
-    let before: UUID?
+    let start: NotificationListStart
     let limit: Int
 
     init(_ request: HTTPRequest) throws(Refusal) {
-        guard let items = request.queryItems else { throw .invalidQuery }
-        var errors = Self.unknownParameters(items.map(\.name))
+        var checks = try QueryChecks(request)
         var activityID: String?
-        if let text = request.queryValue("activity_id") {
-            do throws(FieldProblem) { activityID = try FieldRule.activityID(text) } catch {
-                errors.append(FieldError(field: "activity_id", problem: error))
-            }
+        if let text = checks.text("activity_id") {
+            do throws(FieldProblem) { activityID = try FieldRule.activityID(text) } catch { checks.report("activity_id", error) }
         }
-        let before = request.queryValue("before")
-        let beforeID = before.flatMap { UUID($0) }
-        if before != nil, beforeID == nil { errors.append(FieldError(field: "before", problem: .notUUID)) }
-        let limitText = request.queryValue("limit")
-        let limit = limitText.map { Int($0) ?? 0 } ?? ReadingRoutes.defaultLimit
-        if !ReadingRoutes.limits.contains(limit) {
-            let allowed = "\(ReadingRoutes.limits.lowerBound) to \(ReadingRoutes.limits.upperBound)"
-            errors.append(FieldError(field: "limit", problem: .notOneOf(allowed)))
-        }
-        guard errors.isEmpty else { throw .fields(errors) }
+        limit = checks.integer("limit", default: ReadingRoutes.defaultLimit, in: ReadingRoutes.limits)
+        let cursor = checks.cursor(of: .notifications)
+        let before = checks.text("before")
+        let identifier = before.flatMap { UUID($0) }
+        if before != nil, identifier == nil { checks.report("before", .notUUID) }
+        if cursor != nil, before != nil { checks.report("cursor", .notExactlyOne(of: "cursor, before")) }
+        try checks.finish()
         self.activityID = activityID
-        self.before = beforeID
-        self.limit = limit
-    }
-
-    /// One error a name; the target's own bound keeps them few.
-    private static func unknownParameters(_ names: [String]) -> [FieldError] {
-        let known = ["activity_id", "before", "limit"]
-        var reported: Set<String> = []
-        return names.filter { !known.contains($0) && reported.insert($0).inserted }
-            .map { FieldError(field: FieldError.shortened($0), problem: .unknownKey) }
+        if let cursor {
+            start = .behindPlace(NotificationID(rawValue: Int64(bitPattern: cursor.words[0])))
+        } else {
+            start = identifier.map { .behind($0) } ?? .newest
+        }
     }
 }
 
@@ -137,7 +133,4 @@ extension NotificationSummary {
 extension Refusal {
     static let unknownNotification = Refusal.notFound("There is no notification of this id.")
     fileprivate static let unknownActivity = Refusal.notFound("There is no activity of this id.")
-    fileprivate static let invalidQuery = Refusal.fields([
-        FieldError(field: "query", problem: .wrongKind(expected: "valid percent-encoded UTF-8"))
-    ])
 }

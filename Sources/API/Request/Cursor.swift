@@ -12,12 +12,13 @@ struct Cursor: Equatable {
         case deliveries = 2
         case activities = 3
         case timeline = 4
+        case notifications = 5
 
         /// Words of the list's place.
         var wordCount: Int {
             switch self {
             case .segments: 3
-            case .deliveries, .activities, .timeline: 1
+            case .deliveries, .activities, .timeline, .notifications: 1
             }
         }
     }

@@ -6,8 +6,19 @@ package enum FanOutState: String, Sendable {
     case finished
 }
 
+/// Where a page of the list of notifications begins.
+package enum NotificationListStart: Hashable, Sendable {
+    case newest
+    /// Behind the notification of that identifier, which must be there.
+    case behind(UUID)
+    /// Behind the place of a notification that may be gone.
+    case behindPlace(NotificationID)
+}
+
 /// A notification with its totals.
 package struct NotificationSummary: Sendable {
+    /// Its place in the list.
+    package let number: NotificationID
     package let publicID: UUID
     package let event: ActivityEvent
     package let activityID: String
@@ -32,11 +43,13 @@ package struct NotificationSummary: Sendable {
 
     /// Puts together what the store holds.
     package init(
-        publicID: UUID, event: ActivityEvent, activityID: String, activityType: String?, name: String, state: FanOutState,
+        number: NotificationID, publicID: UUID, event: ActivityEvent, activityID: String, activityType: String?, name: String,
+        state: FanOutState,
         targetedCount: Int64, acceptedCount: Int64, failedCount: Int64, unknownCount: Int64,
         reasons: [(reason: DeliveryReason, count: Int64)], clickCount: Int64, clickedDeviceCount: Int64,
         createdAt: UnixMilliseconds, finishedAt: UnixMilliseconds?
     ) {
+        self.number = number
         self.publicID = publicID
         self.event = event
         self.activityID = activityID
@@ -83,9 +96,10 @@ package struct ActivitySummary: Sendable {
 package protocol NotificationReader: Sendable {
     /// One notification; nil when the app has none of that identifier.
     func notification(_ publicID: UUID, application: ApplicationID) async throws(StorageError) -> NotificationSummary?
-    /// The newest first; nil when `before` names no notification of the app.
-    func notifications(activityID: String?, before: UUID?, limit: Int, application: ApplicationID)
-        async throws(StorageError) -> [NotificationSummary]?
+    /// The newest first; nil when the list is to begin behind a notification that the app does not have.
+    func notifications(
+        activityID: String?, from start: NotificationListStart, limit: Int, application: ApplicationID
+    ) async throws(StorageError) -> [NotificationSummary]?
     /// The latest activity of that name; nil when the app knows none.
     func activity(_ activityID: String, application: ApplicationID) async throws(StorageError) -> ActivitySummary?
 }

@@ -10,11 +10,14 @@ extension Store: NotificationReader {
         return found.rowCount == 1 ? try NotificationSummary(found, row: 0) : nil
     }
 
-    package func notifications(activityID: String?, before: UUID?, limit: Int, application: ApplicationID)
-        async throws(StorageError) -> [NotificationSummary]?
-    {
-        var end = NotificationID(rawValue: .max)
-        if let before {
+    package func notifications(
+        activityID: String?, from start: NotificationListStart, limit: Int, application: ApplicationID
+    ) async throws(StorageError) -> [NotificationSummary]? {
+        let end: NotificationID
+        switch start {
+        case .newest: end = NotificationID(rawValue: .max)
+        case .behindPlace(let place): end = place
+        case .behind(let before):
             let found = try await query(ReaderStatements.number, [.application(application), .uuid(before)])
             guard found.rowCount == 1 else { return nil }
             end = NotificationID(rawValue: found.int64(row: 0, column: 0))
@@ -56,7 +59,8 @@ extension NotificationSummary {
             return (DeliveryReason(rawValue: status), count)
         }
         self.init(
-            publicID: result.uuid(row: row, column: 0), event: event, activityID: result.text(row: row, column: 2),
+            number: NotificationID(rawValue: result.int64(row: row, column: 15)), publicID: result.uuid(row: row, column: 0),
+            event: event, activityID: result.text(row: row, column: 2),
             activityType: result.optionalText(row: row, column: 3), name: result.text(row: row, column: 4),
             state: finishedAt != nil ? .finished : isBegun ? .sending : .pending,
             targetedCount: result.int64(row: row, column: 8), acceptedCount: result.int64(row: row, column: 9),
@@ -78,7 +82,7 @@ enum ReaderStatements {
             coalesce(chunks.targeted, fan_out.targeted), coalesce(chunks.accepted, fan_out.accepted),
             coalesce(chunks.failed, fan_out.failed), coalesce(chunks.unknown, fan_out.unknown),
             coalesce(chunks.reasons, fan_out.reasons), coalesce(fan_out.clicks, clicks.taps),
-            coalesce(fan_out.clicked_devices, clicks.devices)
+            coalesce(fan_out.clicked_devices, clicks.devices), notification.notification_id
         from notification
             join activity on activity.activity_number = notification.activity_number
             join fan_out on fan_out.notification_id = notification.notification_id

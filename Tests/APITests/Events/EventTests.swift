@@ -29,7 +29,8 @@ import Testing
     private func set(accepted: Int64, isFinished: Bool = false) {
         api.ports.with {
             $0.summary = NotificationSummary(
-                publicID: FakePorts.accepted.publicID, event: .update, activityID: "match-1", activityType: "Game",
+                number: FakePorts.accepted.id, publicID: FakePorts.accepted.publicID, event: .update, activityID: "match-1",
+                activityType: "Game",
                 name: "goal", state: isFinished ? .finished : .sending, targetedCount: 10, acceptedCount: accepted,
                 failedCount: 0, unknownCount: 0, reasons: [], clickCount: 0, clickedDeviceCount: 0,
                 createdAt: UnixMilliseconds(rawValue: 1_772_323_199_007),

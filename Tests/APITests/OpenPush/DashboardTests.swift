@@ -89,7 +89,8 @@ import Testing
     }
 
     private static let summary = NotificationSummary(
-        publicID: FakePorts.accepted.publicID, event: .update, activityID: "m", activityType: "Game", name: "goal",
+        number: FakePorts.accepted.id, publicID: FakePorts.accepted.publicID, event: .update, activityID: "m",
+        activityType: "Game", name: "goal",
         state: .finished, targetedCount: 20, acceptedCount: 10, failedCount: 7, unknownCount: 1,
         reasons: [(.unregistered, 3), (.badDeviceToken, 1), (.expired, 3)], clickCount: 9, clickedDeviceCount: 5,
         createdAt: moment, finishedAt: UnixMilliseconds(rawValue: 1_772_323_200_000))

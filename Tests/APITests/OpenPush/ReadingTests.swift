@@ -1,5 +1,6 @@
 import Gateway
 import HTTP
+import JSON
 import Testing
 
 @testable import API
@@ -10,7 +11,7 @@ import Testing
 
     private static func summary(event: ActivityEvent, finishedAt: UnixMilliseconds?) -> NotificationSummary {
         NotificationSummary(
-            publicID: FakePorts.accepted.publicID, event: event, activityID: "match-1",
+            number: FakePorts.accepted.id, publicID: FakePorts.accepted.publicID, event: event, activityID: "match-1",
             activityType: event == .start ? "Game" : nil,
             name: "goal \"1\"", state: finishedAt == nil ? .sending : .finished, targetedCount: 10, acceptedCount: 5,
             failedCount: 2,
@@ -56,9 +57,21 @@ import Testing
         api.ports.with { $0.page = [Self.summary(event: .start, finishedAt: UnixMilliseconds(rawValue: 1_772_323_200_000))] }
         let response = await read("notifications?activity_id=m%C3%A4tch+1&before=\(TestAPI.identifier)&limit=300")
         #expect(response.status == 200)
-        #expect(response.text == #"{"notifications":[\#(Self.start)],"limit":300}"#)
+        #expect(response.text == #"{"notifications":[\#(Self.start)],"limit":300,"next_cursor":null}"#)
         _ = await read("notifications")
-        #expect(api.ports.with { $0.pageRequests } == ["mätch 1 \(TestAPI.identifier) 300", "- - 50"])
+        #expect(api.ports.with { $0.pageRequests } == ["mätch 1 \(TestAPI.identifier) 301", "- - 51"])
+    }
+
+    @Test("goes on behind the last notification of a page with its cursor")
+    func cursor() async throws {
+        let summary = Self.summary(event: .start, finishedAt: nil)
+        api.ports.with { $0.page = [summary, summary] }
+        let response = await read("notifications?limit=1")
+        let cursor = try #require(try JSONDocument(parsing: response.body).root["next_cursor"]?.string)
+        _ = await read("notifications?limit=1&cursor=\(cursor)")
+        #expect(api.ports.with { $0.pageRequests } == ["- - 2", "- #\(FakePorts.accepted.id) 2"])
+        let both = await read("notifications?cursor=\(cursor)&before=\(TestAPI.identifier)")
+        #expect(both.status == 400 && both.field == "cursor")
     }
 
     @Test(
@@ -66,7 +79,8 @@ import Testing
         arguments: [
             ("limit=0", "limit"), ("limit=301", "limit"), ("limit=x", "limit"), ("limit=", "limit"),
             ("limit=99999999999999999999", "limit"),
-            ("before=x", "before"), ("activity_id=", "activity_id"), ("activity_id=a%2Fb", "activity_id"),
+            ("before=x", "before"), ("cursor=x", "cursor"), ("cursor=020000000000000001", "cursor"),
+            ("activity_id=", "activity_id"), ("activity_id=a%2Fb", "activity_id"),
             ("activity_id=%FF", "query"), ("offset=10", "offset"), ("limit=10&LIMIT=20", "LIMIT"), ("=1", ""),
         ])
     func malformed(query: String, field: String) async {

@@ -224,12 +224,18 @@ final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, 
             return $0.summary
         }
     }
-    func notifications(activityID: String?, before: UUID?, limit: Int, application: ApplicationID)
-        async throws(StorageError) -> [NotificationSummary]?
-    {
+    func notifications(
+        activityID: String?, from start: NotificationListStart, limit: Int, application: ApplicationID
+    ) async throws(StorageError) -> [NotificationSummary]? {
         try check()
         return state.withLock {
-            $0.pageRequests.append("\(activityID ?? "-") \(before.map { "\($0)" } ?? "-") \(limit)")
+            let place =
+                switch start {
+                case .newest: "-"
+                case .behind(let identifier): "\(identifier)"
+                case .behindPlace(let number): "#\(number)"
+                }
+            $0.pageRequests.append("\(activityID ?? "-") \(place) \(limit)")
             return $0.page
         }
     }

@@ -1,6 +1,7 @@
 import HTTP
 import JSON
 import TestSupport
+import Testing
 
 /// The description that a daemon serves, and what its examples speak of: a device, activities in each state, a notification, segments.
 struct Description {
@@ -36,7 +37,8 @@ struct Description {
         let known = try #require(
             operations.first { $0.node["operationId"]?.string == "registerDevice" }?.successes.first { $0.status == 200 })
         let device = try await gateway.send("POST", "/v1/devices", key: key, body: known.body)
-        identifiers[try example("device", of: "readDevice")] = try #require(device["subscription_id"], "\(device.text)")
+        let subscription = try #require(device["subscription_id"], "\(device.text)")
+        identifiers[try example("device", of: "readDevice")] = subscription
         let pushToken = try #require(JSONDocument(parsing: Array(known.body.utf8)).root["push_token"]?.string)
         _ = try await gateway.send(
             "POST", "/v1/live-activities/start-tokens", key: key,

@@ -38,6 +38,12 @@ struct OpenAPIOperation {
     }
     func isDescribed(_ status: Int) -> Bool { responses.contains { $0.status == status } }
 
+    /// Whether the path stands for a target without a query.
+    func matches(_ target: String) -> Bool {
+        let (pattern, segments) = (path.split(separator: "/"), target.split(separator: "/"))
+        return pattern.count == segments.count && zip(pattern, segments).allSatisfy { $0.hasPrefix("{") || $0 == $1 }
+    }
+
     // MARK: Requests
 
     private func parameters(in place: String) -> [(name: String, value: String, isRequired: Bool)] {

@@ -21,7 +21,7 @@ import Testing
     private func names(_ activityID: String, _ fixture: StoreFixture) async throws -> [String] {
         let page = try #require(
             try await fixture.store.notifications(
-                activityID: activityID, before: nil, limit: 100, application: fixture.application.id))
+                activityID: activityID, from: .newest, limit: 100, application: fixture.application.id))
         return page.filter { $0.event != .start }.map(\.name).reversed()
     }
 

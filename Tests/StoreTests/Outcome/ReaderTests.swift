@@ -42,7 +42,8 @@ import Testing
             }
             func list(_ activityID: String?, _ before: UUID?, _ limit: Int) async throws -> [UUID]? {
                 try await fixture.store.notifications(
-                    activityID: activityID, before: before, limit: limit, application: fixture.application.id)?.map(\.publicID)
+                    activityID: activityID, from: before.map { .behind($0) } ?? .newest, limit: limit,
+                    application: fixture.application.id)?.map(\.publicID)
             }
             #expect(try await list(nil, nil, 4) == [5, 4, 3, 2].map { notifications[$0] })
             #expect(try await list(nil, notifications[2], 4) == [1, 0].map { notifications[$0] })
@@ -50,6 +51,29 @@ import Testing
             #expect(try await list("match-1", notifications[4], 1) == [notifications[3]])
             #expect(try await list("none", nil, 10) == [])
             #expect(try await list(nil, UUID(high: 1, low: 1), 10) == nil)
+        }
+    }
+
+    @Test("goes on behind a place although what was there is gone, and whatever was added meanwhile")
+    func keepsItsPlace() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.addDevice(1)
+            var notifications: [UUID] = []
+            for number in 0..<4 { notifications.append(try await fixture.accept(StoreFixture.start("match-\(number)")).publicID) }
+            func page(_ start: NotificationListStart) async throws -> [NotificationSummary] {
+                try #require(
+                    try await fixture.store.notifications(
+                        activityID: nil, from: start, limit: 2, application: fixture.application.id))
+            }
+            let first = try await page(.newest)
+            let place = try #require(first.last).number
+            _ = try await fixture.accept(StoreFixture.start("later"))
+            try await fixture.session.execute(
+                """
+                delete from fan_out where notification_id = \(place);
+                delete from notification where notification_id = \(place);
+                """)
+            #expect(try await page(.behindPlace(place)).map(\.publicID) == [notifications[1], notifications[0]])
         }
     }
 
