@@ -58,14 +58,17 @@ extension HTTPConnection {
 
     /// Sends the head of a response, and its body piece by piece.
     func sendStreamed(_ response: HTTPResponse, _ body: HTTPBodyStream, to method: String, framing: HTTP1BodyFraming) throws {
+        var isAdopted = false
+        // Sending may fail, and then nobody else lets go of it.
+        defer { if !isAdopted { body.release() } }
         guard response.allowsBody, method != "HEAD" else {
-            body.release()
             return framing.isPersistent
                 ? try send(response, method: method, closes: false) : try sendLast(response, method: method, reason: .finished)
         }
         try send(response, method: method, closes: !framing.isPersistent, isChunked: framing.isChunked)
         http1BodyFraming = framing
         adopt(body, streamID: Self.http1StreamID)
+        isAdopted = true
         // Reading shows whether the client is there; what it sends ahead waits in its own buffers all the same.
         if parser.unreadByteCount == 0 { try resumeReading() }
     }
@@ -85,13 +88,14 @@ extension HTTPConnection {
     // MARK: HTTP/2
 
     func respondHTTP2(streamID: Int32, _ response: HTTPResponse, to method: String = "") throws {
-        guard case .http2(let session) = mode else {
-            response.stream?.release()
-            return
-        }
+        var isAdopted = false
+        // The stream may be gone, and sending may fail: then nobody else lets go of the body.
+        defer { if !isAdopted { response.stream?.release() } }
+        guard case .http2(let session) = mode else { return }
         let isSent = try session.respond(streamID: streamID, response: response.completed(date: services.dates.text))
-        if let body = response.stream {
-            if isSent, response.allowsBody, method != "HEAD" { adopt(body, streamID: streamID) } else { body.release() }
+        if let body = response.stream, isSent, response.allowsBody, method != "HEAD" {
+            adopt(body, streamID: streamID)
+            isAdopted = true
         }
         scheduleFlush()
     }
