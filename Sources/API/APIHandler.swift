@@ -172,7 +172,7 @@ package struct APIHandler: HTTPHandler {
         case .openAPI: return operations.description()
         default: break
         }
-        let (principal, keyDigest) = try await authentication.principal(of: request)
+        let (principal, keyDigest) = try await authentication.authenticated(request)
         try principal.check(for: route, parameters: parameters)
         let application = principal.application
         // Where a path has an app, the route's own parameter is the one after it.

@@ -10,9 +10,10 @@ struct Authentication: Sendable {
     let directory: any PrincipalDirectory
 
     /// The principal of the first key that is known, `Authorization` before `X-OP-API-Key`.
-    ///
-    /// - Returns: the principal, and the digest of its key.
-    func principal(of request: HTTPRequest) async throws(Refusal) -> (Principal, keyDigest: [UInt8]) {
+    func principal(of request: HTTPRequest) async throws(Refusal) -> Principal { try await authenticated(request).principal }
+
+    /// The same, with the digest of the key.
+    func authenticated(_ request: HTTPRequest) async throws(Refusal) -> (principal: Principal, keyDigest: [UInt8]) {
         for key in Self.keys(in: request.headers) {
             let digest = SHA256.digest(Array(key.utf8))
             do throws(StorageError) {
