@@ -26,7 +26,8 @@ package struct HTTPServerLimits: Sendable, Equatable {
     package var bodyTimeout: Duration = .seconds(30)
     /// How long a connection may wait for its next request. It is closed without an answer.
     package var idleTimeout: Duration = .seconds(75)
-    /// How long a response may wait without the client taking a byte of it. The connection is closed, or the stream reset.
+    /// How long a response, or a piece of a streamed one, may wait without the client taking a byte of it. The connection is closed,
+    /// or the stream reset.
     package var writeTimeout: Duration = .seconds(30)
     /// How long a closing connection reads and drops input, so that the client gets to see the last answer.
     package var lingerTimeout: Duration = .seconds(1)
@@ -34,7 +35,8 @@ package struct HTTPServerLimits: Sendable, Equatable {
     /// Connections of one server (one event loop). At the limit the server pauses accepting: further clients wait in the
     /// listener's backlog, where other loops and other processes can take them.
     package var connectionCount = 10_000
-    /// Requests of one HTTP/2 connection that may be open, or whose handlers run although their streams are gone.
+    /// Requests of one HTTP/2 connection that may be open, streamed answers included, or whose handlers run although their streams
+    /// are gone.
     package var concurrentStreamCount = 100
     /// Output that may wait for the socket before the connection stops making and reading more, in bytes.
     package var unsentByteCount = 256 * 1024
