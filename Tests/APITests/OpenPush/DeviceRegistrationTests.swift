@@ -79,6 +79,8 @@ import Testing
                 == #"{"detail":"\#(field): with those it has, the device would have more than \#(limit)","field":"\#(field)"}"#)
     }
 
+    private static let tooManyAliases = "{\((0..<21).map { "\"a\($0)\":\"v\"" }.joined(separator: ","))}"
+    private static let longName = String(repeating: "n", count: 129)
     private static let tooManyTags = "{\((0..<101).map { "\"t\($0)\":\"v\"" }.joined(separator: ","))}"
 
     @Test(
@@ -94,7 +96,10 @@ import Testing
             ("aliases", "[]", "aliases"), ("aliases", #"{"":"x"}"#, "aliases."), ("aliases", #"{"crm":5}"#, "aliases.crm"),
             ("aliases", #"{"crm":""}"#, "aliases.crm"), ("tags", #""x""#, "tags"), ("tags", #"{"k":{}}"#, "tags.k"),
             ("tags", #"{"k":["a"]}"#, "tags.k"), ("tags", "{\"k\":\"\(String(repeating: "v", count: 257))\"}", "tags.k"),
-            ("tags", #"{"k":"\u0000"}"#, "tags.k"), ("tags", tooManyTags, "tags"), ("language", #""e""#, "language"),
+            ("tags", #"{"k":"\u0000"}"#, "tags.k"), ("tags", tooManyTags, "tags"), ("aliases", tooManyAliases, "aliases"),
+            ("tags", "{\"\(longName)\":\"v\"}", "tags.\(longName.prefix(32))…"),
+            ("aliases", "{\"\(longName)\":\"v\"}", "aliases.\(longName.prefix(32))…"),
+            ("aliases", "{\"crm\":\"\(longName)\"}", "aliases.crm"), ("language", #""e""#, "language"),
             ("language", #""de DE""#, "language"), ("country", #""DEU""#, "country"), ("country", "49", "country"),
             ("app_version", "1.2", "app_version"), ("app_version", #""""#, "app_version"), ("os_version", "{}", "os_version"),
             ("timezone", "\"\(String(repeating: "z", count: 129))\"", "timezone"), ("session_count", "-1", "session_count"),

@@ -48,6 +48,32 @@ import Testing
         }
     }
 
+    @Test("hold what they compare with in parameters only, and bound every look-up by the window")
+    func isBounded() {
+        var random = SeededGenerator(seed: 11)
+        var lookUpCount = 0
+        for _ in 0..<300 {
+            let audience = FrozenAudience(
+                included: Self.branches(&random, allowsEverybody: true),
+                excluded: Bool.random(using: &random) ? Self.branches(&random, allowsEverybody: false) : [])
+            let sql = AudienceSQL(audience)
+            for text in [sql.source(withDevice: true), sql.deviceSource] {
+                // What is quoted is the pattern of a number; no text of a filter is.
+                #expect(!text.replacing("'\(AudienceSQL.numberPattern)'", with: "").contains("'"), "\(audience)")
+                #expect(text.contains("device.device_id > $3 and device.device_id <= $4"))
+                for lookUp in text.split(separator: "from device_tag as tag").dropFirst() {
+                    lookUpCount += 1
+                    #expect(lookUp.prefix { $0 != "\n" }.isEmpty)
+                    let condition = lookUp.split(separator: "token.device_id in")[0]
+                    #expect(condition.contains("tag.app_id = $1"))
+                    #expect(condition.contains("tag.device_id > $3 and tag.device_id <= $4)"))
+                }
+            }
+            #expect(sql.source(withDevice: false).contains("token.device_id > $3 and token.device_id <= $4"))
+        }
+        #expect(lookUpCount > 100)
+    }
+
     @Test("find the same when read in windows")
     func findInWindows() async throws {
         try await StoreFixture.with { fixture in
