@@ -7,7 +7,10 @@ enum ActivityDescriptions {
         of: .object([("operator", .choice("OR", "AND"))]),
         .object(
             [("field", .text)],
-            optional: [("relation", .text), ("key", .text), ("value", .anything), ("hours_ago", .anything)]))
+            optional: [
+                ("relation", .text), ("key", .text), ("value", .anything), ("hours_ago", .anything), ("lat", .anything),
+                ("long", .anything), ("radius", .anything),
+            ]))
     static let filters = Schema.list(of: .named("Filter"), 1...AdmissionLimits.filterCount)
 
     /// Exactly one of the first, third and fifth forms is given; that is not in the schema.

@@ -2,6 +2,10 @@ import Gateway
 
 /// Who would be reached.
 enum AudienceDescriptions {
+    private static let unreachable = Schema.object([
+        ("no_token", .count), ("disabled", .count), ("wrong_environment", .count), ("token_removed", .count),
+    ])
+
     static let preview = RouteDescription(
         area: .backend, summary: "Whom a start would reach, and what it would carry; nothing is sent",
         body: .init(
@@ -24,7 +28,7 @@ enum AudienceDescriptions {
                     .object([
                         ("matched", .count), ("reachable", .count),
                         ("environments", .object([("production", .count), ("sandbox", .count)])),
-                        ("unreachable", .object([("no_token", .count)])), ("unknown_entries", .count),
+                        ("unreachable", unreachable), ("unknown_entries", .count),
                         ("payload", .nullable(.anyObject)), ("payload_bytes", .nullable(.count)), ("payload_limit", .count),
                     ])))
         ],

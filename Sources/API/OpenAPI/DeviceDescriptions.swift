@@ -18,7 +18,8 @@ enum DeviceDescriptions {
                     ("environment", .choice(PushEnvironment.allCases.map(\.name))), ("external_id", .identifier),
                     ("aliases", .map(of: .nullable(.identifier))), ("tags", .map(of: .anything)), ("language", .text),
                     ("country", .text), ("app_version", .identifier), ("os_version", .identifier), ("timezone", .identifier),
-                    ("session_count", .count), ("first_session", .seconds), ("last_session", .seconds),
+                    ("session_count", .count), ("session_time", .count), ("lat", .latitude), ("long", .longitude),
+                    ("first_session", .seconds), ("last_session", .seconds),
                 ]),
             examples: [
                 .init("new", 201, #"{"push_token":"0badcafe","platform":"ios","environment":"sandbox"}"#),
@@ -26,14 +27,17 @@ enum DeviceDescriptions {
                     "known", 200,
                     "{\(device)"
                         + #","platform":"ios","external_id":"fan-1","aliases":{"crm":"4711"},"#
-                        + #""tags":{"club":"home","visits":3,"former_club":null},"language":"de","country":"AT","#
+                        + #""tags":{"club":"home","visits":3,"former_club":null},"language":"de","country":"AT","lat":48.21,"long":16.37,"session_time":3600,"#
                         + #""app_version":"4.2","timezone":"Europe/Vienna"}"#),
             ]),
         answers: [
             .init(201, "The push token is new.", .json(.object([("subscription_id", .uuid)]))),
             .init(200, "The push token is known; what was not named stays.", .json(.object([("subscription_id", .uuid)]))),
         ],
-        errors: [.field("push_token", .notHexadecimal, body: #"{"push_token":"abc","platform":"ios"}"#)])
+        errors: [
+            .field("push_token", .notHexadecimal, body: #"{"push_token":"abc","platform":"ios"}"#),
+            .field("lat", .requires("long"), body: #"{"push_token":"0badcafe","platform":"ios","lat":48.2}"#),
+        ])
 
     static let setStartToken = RouteDescription(
         area: .devices, summary: "Keep the push-to-start token of a device for a type of activity",

@@ -34,6 +34,9 @@ struct Schema: Sendable {
         Schema(#"{"type":"number","minimum":\#(range.lowerBound),"maximum":\#(range.upperBound)}"#)
     }
 
+    static let latitude = number(-90...90)
+    static let longitude = number(-180...180)
+
     /// One of these texts.
     static func choice(_ values: String...) -> Schema { choice(values) }
     static func choice(_ values: [String]) -> Schema { Schema(#"{"enum":[\#(values.map(quoted).joined(separator: ","))]}"#) }
