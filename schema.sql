@@ -85,6 +85,12 @@ create table if not exists app (
     foreign key (team_id, key_id) references signing_key
 );
 
+-- How devices come in without a key: whether their routes are open, and the public key (PEM, P-256) of the backend that says who a user
+-- is, with whether it must.
+alter table app add column if not exists device_routes_open boolean not null default false;
+alter table app add column if not exists identity_key bytea;
+alter table app add column if not exists identity_required boolean not null default false;
+
 create table if not exists api_key (
     public_id   uuid primary key default gen_random_uuid(),
     app_id      int not null references app,
@@ -133,6 +139,8 @@ create table if not exists device (
     unique (app_id, public_id)
 ) with (fillfactor = 80);
 
+-- A device may have an identifier before iOS tells its token.
+alter table device alter column push_token drop not null;
 alter table device add column if not exists latitude double precision check (latitude between -90 and 90);
 alter table device add column if not exists longitude double precision check (longitude between -180 and 180);
 -- What the app said of ordinary notifications.
@@ -363,6 +371,17 @@ create table if not exists click (
     primary key (notification_id, device_id)
 ) partition by range (notification_id);
 
+-- What a device told once and must not count twice: taps by their own identifiers, and under the identifier of zeros that the push
+-- arrived. A table of its own, since most taps have no identifier.
+create table if not exists device_report (
+    notification_id  bigint not null,
+    device_id        bigint not null,
+    report_id        uuid not null,
+    primary key (notification_id, device_id, report_id)
+) partition by range (notification_id);
+-- The number of receipts, once their rows are no longer kept; null until then.
+alter table fan_out add column if not exists receipts bigint;
+
 -- Partitions of one day each; the daemons drop old ones ----------------------------------------------------------------------------
 
 -- Makes the partitions from yesterday (for a clock that steps back) to `days_ahead` days from now; returns how many were missing.
@@ -378,7 +397,8 @@ declare
 begin
     perform pg_advisory_xact_lock(hashtext('openpushd partitions'));
     for parent, options in
-        values ('fan_out_chunk', ' with (fillfactor = 60)'), ('delivery', ''), ('click', ' with (fillfactor = 80)')
+        values ('fan_out_chunk', ' with (fillfactor = 60)'), ('delivery', ''), ('click', ' with (fillfactor = 80)'),
+            ('device_report', '')
     loop
         for midnight in
             select day at time zone 'UTC'

@@ -12,6 +12,8 @@ package struct APIPorts: Sendable {
     package var waiter: any FanOutWaiter
     /// Keeps what devices tell.
     package var registry: any DeviceRegistry
+    /// Keeps devices as the users of OneSignal's wire.
+    package var users: any UserRegistry
     /// Counts taps.
     package var taps: any TapCounter
     /// Keeps stored audiences.
@@ -30,14 +32,15 @@ package struct APIPorts: Sendable {
     /// Puts the ports together.
     package init(
         directory: any PrincipalDirectory, admission: Admission, waiter: any FanOutWaiter, registry: any DeviceRegistry,
-        taps: any TapCounter, segments: any SegmentDirectory, audiences: any AudienceCounter,
-        renderer: any PayloadRenderer, reader: any NotificationReader, dashboards: any DashboardReader,
+        users: any UserRegistry, taps: any TapCounter, segments: any SegmentDirectory,
+        audiences: any AudienceCounter, renderer: any PayloadRenderer, reader: any NotificationReader, dashboards: any DashboardReader,
         events: EventHub
     ) {
         self.directory = directory
         self.admission = admission
         self.waiter = waiter
         self.registry = registry
+        self.users = users
         self.taps = taps
         self.segments = segments
         self.audiences = audiences
@@ -80,12 +83,15 @@ package struct APIHandler: HTTPHandler {
     private let segments: SegmentRoutes
     private let audiences: AudienceRoutes
     private let devices: DeviceRoutes
+    private let users: UserRoutes
+    private let liveActivities: LiveActivityRoutes
     private let reading: ReadingRoutes
     private let events: EventRoutes
     private let messages: MessageRoutes
     private let dashboards: DashboardRoutes
     private let deviceReading: DeviceReadingRoutes
     private let operations: OperationsRoutes
+    private let now: @Sendable () -> Int64
     private let metrics: Metrics
     private let logger: Logger
 
@@ -102,15 +108,17 @@ package struct APIHandler: HTTPHandler {
             firstAcceptanceTimeout: settings.firstAcceptanceTimeout, logger: logger)
         segments = SegmentRoutes(segments: ports.segments)
         audiences = AudienceRoutes(counter: ports.audiences, renderer: ports.renderer, now: clock.now)
-        devices = DeviceRoutes(
-            registry: ports.registry, taps: ports.taps,
-            clickPolling: DeviceRoutes.ClickPolling(interval: settings.clickPollInterval, count: settings.clickPollCount),
-            sleep: clock.sleep, now: clock.now)
+        let reports = TapReports(
+            taps: ports.taps, interval: settings.clickPollInterval, lookCount: settings.clickPollCount, sleep: clock.sleep)
+        devices = DeviceRoutes(registry: ports.registry, reports: reports, now: clock.now)
+        users = UserRoutes(users: ports.users)
+        liveActivities = LiveActivityRoutes(registry: ports.registry, reports: reports)
         dashboards = DashboardRoutes(deliveries: ports.dashboards)
         reading = ReadingRoutes(reader: ports.reader, dashboards: dashboards)
         events = EventRoutes(reader: ports.reader, directory: ports.directory, hub: ports.events)
         deviceReading = DeviceReadingRoutes(reader: ports.dashboards, now: clock.now)
         messages = MessageRoutes(reader: ports.reader)
+        now = clock.now
         operations = OperationsRoutes(readiness: readiness, metrics: metrics)
         self.metrics = metrics
         self.logger = logger
@@ -172,6 +180,7 @@ package struct APIHandler: HTTPHandler {
         case .openAPI: return operations.description()
         default: break
         }
+        if route.need != nil { return try await answerDevice(request, route: route, parameters: parameters) }
         let (principal, keyDigest) = try await authentication.authenticated(request)
         try principal.check(for: route, parameters: parameters)
         let application = principal.application
@@ -186,12 +195,9 @@ package struct APIHandler: HTTPHandler {
             return try await segments.respond(to: request, route: route, parameter: parameter, application: application)
         case .previewAudience: return try await audiences.preview(request, application: application)
         case .countUnsaved: return try await audiences.countUnsaved(request, application: application)
-        case .registerDevice: return try await devices.register(request, application: application)
-        case .setUpdateToken: return try await devices.setUpdateToken(request, application: application)
-        case .setStartToken: return try await devices.setStartToken(request, application: application)
-        case .removeStartToken: return try await devices.removeStartToken(request, application: application)
-        case .recordClick: return try await devices.recordClick(request, application: application)
-        case .endActivity: return try await devices.endActivity(request, application: application)
+        case .registerDevice, .setUpdateToken, .setStartToken, .removeStartToken, .recordClick, .endActivity:
+            return try await devices.respond(
+                to: request, route: route, caller: try Authentication.caller(of: request, for: route, principal, now: now()))
         case .readNotification: return try await reading.notification(request, id: parameter, application: application)
         case .watchNotification:
             return try await events.events(request, notification: parameter, application: application, keyDigest: keyDigest)
@@ -204,7 +210,20 @@ package struct APIHandler: HTTPHandler {
         case .listPushes: return try await deviceReading.timeline(request, device: parameter, application: application)
         case .readStatistics: return try await deviceReading.statistics(request, application: application)
         case .readMessage: return try await messages.message(request, id: parameter, application: application)
-        case .live, .ready, .metrics, .openAPI: preconditionFailure("answered above, without a key")
+        default: preconditionFailure("answered above")
+        }
+    }
+
+    /// Answers a route that devices on OneSignal's wire call, with a key or without.
+    private func answerDevice(_ request: HTTPRequest, route: Route, parameters: [String]) async throws(Refusal) -> HTTPResponse {
+        let caller = try await authentication.caller(of: request, for: route, parameters: parameters, now: now())
+        switch route {
+        case .setTypeToken, .removeTypeToken, .setActivityToken, .setUserActivityToken, .removeActivityToken, .confirmReceipt,
+            .reportClick:
+            return try await liveActivities.respond(to: request, route: route, parameters: parameters, caller: caller)
+        default:
+            return try await users.respond(
+                to: request, route: route, parameters: Array(parameters.dropFirst()), caller: caller)
         }
     }
 }

@@ -25,6 +25,22 @@ package struct ProviderKey: Hashable, Sendable {
     }
 }
 
+/// How devices come in without an API key.
+package struct DeviceAccess: Hashable, Sendable {
+    /// Whether the device routes of OneSignal's wire need no key.
+    package var isOpen: Bool
+    /// Verifies the tokens with which the app's backend says who its users are; a public key in PEM on P-256.
+    package var identityKeyPEM: [UInt8]?
+    /// Whether a device must prove its user by such a token.
+    package var requiresIdentity: Bool
+    /// By default everything needs a key.
+    package init(isOpen: Bool = false, identityKeyPEM: [UInt8]? = nil, requiresIdentity: Bool = false) {
+        self.isOpen = isOpen
+        self.identityKeyPEM = identityKeyPEM
+        self.requiresIdentity = requiresIdentity
+    }
+}
+
 /// A tenant: one iOS app with its Apple credentials.
 package struct Application: Hashable, Sendable {
     /// The internal number.
@@ -39,11 +55,12 @@ package struct Application: Hashable, Sendable {
     package let providerKey: ProviderKey
     /// The environment of a device that names none.
     package let defaultEnvironment: PushEnvironment
+    package let deviceAccess: DeviceAccess
 
     /// Puts together what the store holds.
     package init(
         id: ApplicationID, publicID: UUID, name: String, bundleID: String, providerKey: ProviderKey,
-        defaultEnvironment: PushEnvironment
+        defaultEnvironment: PushEnvironment, deviceAccess: DeviceAccess = DeviceAccess()
     ) {
         self.id = id
         self.publicID = publicID
@@ -51,6 +68,7 @@ package struct Application: Hashable, Sendable {
         self.bundleID = bundleID
         self.providerKey = providerKey
         self.defaultEnvironment = defaultEnvironment
+        self.deviceAccess = deviceAccess
     }
 }
 
@@ -95,4 +113,6 @@ package struct Principal: Sendable {
 package protocol PrincipalDirectory: Sendable {
     /// The principal whose key has this SHA-256 digest (32 bytes) and is not revoked; nil when there is none.
     func principal(forKeyDigest digest: [UInt8]) async throws(StorageError) -> Principal?
+    /// The app of an `app_id`, for requests that carry no key; nil when there is none.
+    func application(named publicID: UUID) async throws(StorageError) -> Application?
 }

@@ -13,6 +13,12 @@ extension Store: PrincipalDirectory {
         }
         return Principal(application: result.application(row: 0, firstColumn: 0), kind: kind)
     }
+
+    package func application(named publicID: UUID) async throws(StorageError) -> Application? {
+        let found = try await query(
+            AdministrationStatements.application, [.uuid(publicID)], deadline: Self.principalDeadline)
+        return found.rowCount == 1 ? found.application(row: 0, firstColumn: 0) : nil
+    }
 }
 
 enum PrincipalStatements {

@@ -77,5 +77,5 @@ package enum StoreStatements {
         + PartitionStatements.all + PendingStateStatements.all + PrincipalStatements.all + ProviderTokenStatements.all
         + RateLimitStatements.all + ReachabilityStatements.all + ReaderStatements.all + ResendStatements.all
         + RetentionStatements.all + SegmentStatements.all + StartStatements.all + StartTokenStatements.all
-        + StatisticsStatements.all + UpdateStatements.all + UpdateTokenStatements.all + WorkerStatements.all
+        + StatisticsStatements.all + UpdateStatements.all + UpdateTokenStatements.all + UserStatements.all + WorkerStatements.all
 }

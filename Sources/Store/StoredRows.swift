@@ -52,16 +52,21 @@ extension QueryResult {
             bundleID: text(row: row, column: firstColumn + 3),
             providerKey: ProviderKey(
                 teamID: text(row: row, column: firstColumn + 4), keyID: text(row: row, column: firstColumn + 5)),
-            defaultEnvironment: environment)
+            defaultEnvironment: environment,
+            deviceAccess: DeviceAccess(
+                isOpen: bool(row: row, column: firstColumn + 7),
+                identityKeyPEM: isNull(row: row, column: firstColumn + 8) ? nil : bytes(row: row, column: firstColumn + 8),
+                requiresIdentity: bool(row: row, column: firstColumn + 9)))
     }
 }
 
 extension Application {
     /// What `QueryResult.application` reads, of a table with the alias `app`.
     static let columns = """
-        app.app_id, app.public_id, app.name, app.bundle_id, app.team_id, app.key_id, app.default_environment
+        app.app_id, app.public_id, app.name, app.bundle_id, app.team_id, app.key_id, app.default_environment,
+        app.device_routes_open, app.identity_key, app.identity_required
         """
-    static let columnCount = 7
+    static let columnCount = 10
 }
 
 extension UnixMilliseconds {

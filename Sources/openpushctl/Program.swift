@@ -32,6 +32,8 @@ import Observability
             return try await Commands.applySchema()
         case ["app", "create"]: return try await Commands.createApplication(arguments)
         case ["app", "list"]: return try await Commands.listApplications(arguments)
+        case let words where words.count == 3 && words.starts(with: ["app", "set"]):
+            return try await Commands.setApplication(words[2], arguments)
         case ["key", "create"]: return try await Commands.createKey(arguments)
         case ["key", "list"]: return try await Commands.listKeys(arguments)
         case ["key", "revoke"]: return try await Commands.revokeKey(arguments)
@@ -49,6 +51,7 @@ import Observability
           schema apply
           app create --name N --bundle-id B --team-id T --key-id K --key-file AuthKey.p8 [--environment production|sandbox]
           app list
+          app set ID [--open-device-routes on|off] [--identity-key-file PUBLIC.pem] [--require-identity on|off]
           key create --app ID --kind rest|client|read
           key list [--app ID]
           key revoke --key-id ID

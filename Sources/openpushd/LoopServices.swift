@@ -75,7 +75,7 @@ struct LoopServices: Sendable {
         let handler = APIHandler(
             ports: APIPorts(
                 directory: store, admission: Admission(ledger: ledger, renderer: renderer, now: { SystemClocks.now().seconds }),
-                waiter: LedgerFanOutWaiter(ledger: ledger, board: shared.board, clock: clock), registry: store,
+                waiter: LedgerFanOutWaiter(ledger: ledger, board: shared.board, clock: clock), registry: store, users: store,
                 taps: TapBatcher(executor: loop, ledger: store, sleep: { await loop.sleep(for: $0) }), segments: store,
                 audiences: store, renderer: renderer, reader: store,
                 dashboards: store, events: events),

@@ -87,7 +87,8 @@ extension StoreFixture {
         guard case .registered(let device) = result else { throw FixtureError.unexpected("\(result)") }
         if let type {
             let isStored = try await store.setStartToken(
-                Self.startToken(number), activityType: type, pushToken: Self.pushToken(number), application: application.id)
+                Self.startToken(number), activityType: type, device: .pushToken(Self.pushToken(number)),
+                application: application.id)
             #expect(isStored)
         }
         return device.subscriptionID
@@ -137,7 +138,7 @@ extension StoreFixture {
     ) async throws -> (window: ActivityWindow, catchUp: Bool) {
         let result = try await store.setUpdateToken(
             UpdateTokenRegistration(
-                pushToken: Self.pushToken(number), activityID: activityID,
+                device: .pushToken(Self.pushToken(number)), activityID: activityID,
                 token: token ?? Self.updateToken(number) + Array("-\(activityID)".utf8), activityType: type,
                 startedAt: startedAt),
             application: application.id)
@@ -183,7 +184,8 @@ extension StoreFixture {
     /// Taps on the device of that number.
     func tap(_ number: Int, _ activityID: String, _ notification: UUID? = nil) async throws -> ClickResult {
         let tap = Tap(
-            application: application.id, pushToken: Self.pushToken(number), activityID: activityID, notification: notification)
+            application: application.id, device: .pushToken(Self.pushToken(number)), activityID: activityID,
+            notification: notification)
         return try await store.count([tap])[0]
     }
 

@@ -7,6 +7,8 @@ enum Envelope: Sendable {
     case errors
     /// `{"success":false,"errors":["..."]}`: the same, for segments.
     case success
+    /// `{"errors":[{"code":"...","title":"..."}]}`: the same, for users and subscriptions.
+    case objects
     /// `{"detail":"...","field":"..."}`: the first thing that is wrong, with its field if it has one.
     case detail
 
@@ -20,6 +22,16 @@ enum Envelope: Sendable {
             writer.key("errors")
             writer.beginArray()
             for message in refusal.messages { writer.string(message) }
+            writer.endArray()
+        case .objects:
+            writer.key("errors")
+            writer.beginArray()
+            for message in refusal.messages {
+                writer.beginObject()
+                writer.member("code", refusal.code)
+                writer.member("title", message)
+                writer.endObject()
+            }
             writer.endArray()
         case .detail:
             writer.member("detail", refusal.messages.first)

@@ -7,6 +7,12 @@ enum Refusal: Error, Equatable, Sendable {
     /// These fields are wrong; never empty.
     case fields([FieldError])
     case unauthorized
+    /// The token that says who the user is does not count, or is missing.
+    case identity(IdentityProblem)
+    /// Somebody who proved nothing names a user by this label.
+    case unprovenName(String)
+    /// A name of this label is not in the token that says who the user is.
+    case uncoveredName(String)
     case wrongKeyKind(KeyKind)
     case wrongApplication
     case noRoute
@@ -28,8 +34,8 @@ enum Refusal: Error, Equatable, Sendable {
     var status: Int {
         switch self {
         case .invalidBody, .fields: 400
-        case .unauthorized: 401
-        case .wrongKeyKind, .wrongApplication: 403
+        case .unauthorized, .identity: 401
+        case .wrongKeyKind, .wrongApplication, .unprovenName, .uncoveredName: 403
         case .noRoute, .notFound: 404
         case .methodNotAllowed: 405
         case .conflict: 409
@@ -45,6 +51,10 @@ enum Refusal: Error, Equatable, Sendable {
         case .invalidBody(let reason): ["body: \(reason)"]
         case .fields(let errors): errors.map(\.description)
         case .unauthorized: ["A valid API key is required."]
+        case .identity(let problem): ["The identity token \(problem.reason)."]
+        case .unprovenName(let label):
+            ["A user can be named by \(FieldError.shortened(label)) with a rest key or an identity token only."]
+        case .uncoveredName(let label): ["The identity token does not vouch for the alias \(FieldError.shortened(label))."]
         case .wrongKeyKind(let kind): ["A key of kind \(kind.name) may not use this route."]
         case .wrongApplication: ["The key does not belong to this app."]
         case .noRoute: ["There is no such route."]
@@ -60,6 +70,21 @@ enum Refusal: Error, Equatable, Sendable {
         }
     }
 
+    /// What the refusal is called where errors are objects.
+    var code: String {
+        switch self {
+        case .invalidBody, .fields: "invalid-request"
+        case .unauthorized, .identity: "unauthorized"
+        case .wrongKeyKind, .wrongApplication, .unprovenName, .uncoveredName: "forbidden"
+        case .noRoute, .notFound: "not-found"
+        case .methodNotAllowed: "method-not-allowed"
+        case .conflict: "conflict"
+        case .rateLimited: "rate-limited"
+        case .overloaded, .tooManyTaps, .storage(.unavailable): "unavailable"
+        case .storage(.refused): "failed"
+        }
+    }
+
     /// The field that is at fault, when it is one that the request has a name for.
     var field: String? {
         guard case .fields(let errors) = self else { return nil }
@@ -70,6 +95,7 @@ enum Refusal: Error, Equatable, Sendable {
     var headers: [(name: String, value: String)] {
         switch self {
         case .unauthorized: [("www-authenticate", "Key")]
+        case .identity: [("www-authenticate", "Bearer")]
         case .methodNotAllowed(let methods): [("allow", methods.joined(separator: ", "))]
         case .rateLimited(let seconds), .overloaded(let seconds), .tooManyTaps(let seconds),
             .tooManyStreamsOfApplication(let seconds), .tooManyStreams(let seconds):
@@ -78,6 +104,9 @@ enum Refusal: Error, Equatable, Sendable {
         default: []
         }
     }
+
+    /// Several dialects say it.
+    static let unknownSubscription = Refusal.notFound("There is no device of this subscription id.")
 
     /// Runs what needs the database; its errors become refusals.
     static func catching<Value>(

@@ -165,7 +165,3 @@ extension StatisticsRow {
         writer.endObject()
     }
 }
-
-extension Refusal {
-    fileprivate static let unknownSubscription = Refusal.notFound("There is no device of this subscription id.")
-}

@@ -19,10 +19,14 @@ enum DeviceRequests {
             return environment
         }
         device.externalID = checks.optional("external_id") { value throws(FieldProblem) in try FieldRule.identifier(value) }
-        device.aliases = entries(of: "aliases", limit: AdmissionLimits.aliasCount, in: &checks) { value throws(FieldProblem) in
-            try FieldRule.identifier(value)
+        if let aliases = checks.present("aliases") {
+            device.aliases = entries(of: "aliases", aliases, limit: AdmissionLimits.aliasCount, in: &checks) {
+                value throws(FieldProblem) in try FieldRule.identifier(value)
+            }
         }
-        device.tags = entries(of: "tags", limit: AdmissionLimits.tagCount, in: &checks, tagValue)
+        if let tags = checks.present("tags") {
+            device.tags = entries(of: "tags", tags, limit: AdmissionLimits.tagCount, in: &checks, tagValue)
+        }
         device.language = checks.optional("language") { value throws(FieldProblem) in try FieldRule.language(value) }
         device.country = checks.optional("country") { value throws(FieldProblem) in try FieldRule.country(value) }
         device.appVersion = checks.optional("app_version", FieldRule.shortText)
@@ -39,7 +43,7 @@ enum DeviceRequests {
     }
 
     /// Both coordinates or none.
-    private static func location(_ checks: inout FieldChecks) -> DeviceLocation? {
+    static func location(_ checks: inout FieldChecks) -> DeviceLocation? {
         let latitude = checks.optional("lat", FieldRule.latitude)
         let longitude = checks.optional("long", FieldRule.longitude)
         let isGiven = ["lat", "long"].map { checks.present($0) != nil }
@@ -50,10 +54,10 @@ enum DeviceRequests {
     }
 
     /// Reads an object of texts; a member that is null becomes a removal.
-    private static func entries(
-        of field: String, limit: Int, in checks: inout FieldChecks, _ read: (JSONValue) throws(FieldProblem) -> String
+    static func entries(
+        of field: String, _ object: JSONValue, limit: Int, in checks: inout FieldChecks,
+        _ read: (JSONValue) throws(FieldProblem) -> String
     ) -> [ExactText: String?] {
-        guard let object = checks.present(field) else { return [:] }
         guard object.kind == .object else {
             checks.report(field, .wrongKind(expected: "an object"))
             return [:]
@@ -79,7 +83,7 @@ enum DeviceRequests {
     }
 
     /// A tag's value as text: a number is the literal as it came. NUL is what PostgreSQL cannot store.
-    private static func tagValue(_ value: JSONValue) throws(FieldProblem) -> String {
+    static func tagValue(_ value: JSONValue) throws(FieldProblem) -> String {
         let text: String
         switch value.kind {
         case .string: text = value.string ?? ""
@@ -94,8 +98,11 @@ enum DeviceRequests {
         return text
     }
 
-    /// `external_id` is an alias too, so it may come as one; it is kept in one place.
+    /// `onesignal_id` is what the gateway itself names a user by; `external_id` is an alias too, so it may come as one; it is kept in one place.
     private static func takeExternalID(fromAliasesOf device: inout DeviceRegistration, _ checks: inout FieldChecks) {
+        if device.aliases[DeviceProfile.userIDLabel] != nil {
+            checks.report("aliases.\(DeviceProfile.userIDLabel)", .notAllowed("in answers: the gateway gives it"))
+        }
         guard let alias = device.aliases.removeValue(forKey: "external_id") else { return }
         let isOther = device.externalID.map { ExactText($0) != alias.map { ExactText($0) } } ?? false
         if let alias, !isOther {

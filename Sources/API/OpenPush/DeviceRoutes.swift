@@ -4,25 +4,29 @@ import JSON
 
 /// What devices tell: tokens, taps and ends.
 struct DeviceRoutes: Sendable {
-    /// How a tap waits for a push that is still being recorded.
-    struct ClickPolling: Sendable {
-        /// Pause between two looks.
-        let interval: Duration
-        /// Most looks after the first.
-        let count: Int
-    }
-
     let registry: any DeviceRegistry
-    let taps: any TapCounter
-    let clickPolling: ClickPolling
-    let sleep: @Sendable (Duration) async -> Void
+    let reports: TapReports
     /// Seconds since 1970.
     let now: @Sendable () -> Int64
 
-    func register(_ request: HTTPRequest, application: Application) async throws(Refusal) -> HTTPResponse {
-        let registration = try DeviceRequests.registration(request)
+    func respond(to request: HTTPRequest, route: Route, caller: Caller) async throws(Refusal) -> HTTPResponse {
+        switch route {
+        case .registerDevice: try await register(request, caller: caller)
+        case .setUpdateToken: try await setUpdateToken(request, caller: caller)
+        case .setStartToken: try await setStartToken(request, caller: caller)
+        case .removeStartToken: try await removeStartToken(request, caller: caller)
+        case .recordClick: try await recordClick(request, caller: caller)
+        case .endActivity: try await endActivity(request, caller: caller)
+        default: preconditionFailure("no route of devices")
+        }
+    }
+
+    private func register(_ request: HTTPRequest, caller: Caller) async throws(Refusal) -> HTTPResponse {
+        var told = try caller.admitting(try DeviceRequests.registration(request))
+        if case .user(let claims) = caller.standing { told = claims.applied(to: told) }
+        let registration = told
         let result = try await Refusal.catching { () async throws(StorageError) in
-            try await registry.register(registration, application: application)
+            try await registry.register(registration, application: caller.application)
         }
         switch result {
         case .registered(let device):
@@ -32,7 +36,7 @@ struct DeviceRoutes: Sendable {
         }
     }
 
-    func setUpdateToken(_ request: HTTPRequest, application: Application) async throws(Refusal) -> HTTPResponse {
+    private func setUpdateToken(_ request: HTTPRequest, caller: Caller) async throws(Refusal) -> HTTPResponse {
         var checks = try request.bodyChecks()
         let now = now()
         let pushToken = checks.required("push_token", FieldRule.token)
@@ -46,10 +50,11 @@ struct DeviceRoutes: Sendable {
         guard let pushToken, let activityID, let token else {
             preconditionFailure("a required field is neither there nor reported")
         }
+        let device = try await self.device(pushToken, caller)
         let registration = UpdateTokenRegistration(
-            pushToken: pushToken, activityID: activityID, token: token, activityType: type, startedAt: startedAt)
+            device: device, activityID: activityID, token: token, activityType: type, startedAt: startedAt)
         let result = try await Refusal.catching { () async throws(StorageError) in
-            try await registry.setUpdateToken(registration, application: application.id)
+            try await registry.setUpdateToken(registration, application: caller.application.id)
         }
         switch result {
         case .unknownDevice: throw .unknownDevice
@@ -58,7 +63,7 @@ struct DeviceRoutes: Sendable {
         }
     }
 
-    func setStartToken(_ request: HTTPRequest, application: Application) async throws(Refusal) -> HTTPResponse {
+    private func setStartToken(_ request: HTTPRequest, caller: Caller) async throws(Refusal) -> HTTPResponse {
         var checks = try request.bodyChecks()
         let pushToken = checks.required("push_token", FieldRule.token)
         let type = checks.required("activity_type") { value throws(FieldProblem) in try FieldRule.identifier(value) }
@@ -67,60 +72,65 @@ struct DeviceRoutes: Sendable {
         guard let pushToken, let type, let token else {
             preconditionFailure("a required field is neither there nor reported")
         }
+        let device = try await self.device(pushToken, caller)
         let isStored = try await Refusal.catching { () async throws(StorageError) in
-            try await registry.setStartToken(token, activityType: type, pushToken: pushToken, application: application.id)
+            try await registry.setStartToken(token, activityType: type, device: device, application: caller.application.id)
         }
         guard isStored else { throw .unknownDevice }
         return .json(status: 200) { $0.member("activity_type", type) }
     }
 
-    func removeStartToken(_ request: HTTPRequest, application: Application) async throws(Refusal) -> HTTPResponse {
+    private func removeStartToken(_ request: HTTPRequest, caller: Caller) async throws(Refusal) -> HTTPResponse {
         var checks = try request.bodyChecks()
         let pushToken = checks.required("push_token", FieldRule.token)
         let type = checks.required("activity_type") { value throws(FieldProblem) in try FieldRule.identifier(value) }
         try checks.finish()
         guard let pushToken, let type else { preconditionFailure("a required field is neither there nor reported") }
+        let device = try await self.device(pushToken, caller)
         let isRemoved = try await Refusal.catching { () async throws(StorageError) in
-            try await registry.removeStartToken(activityType: type, pushToken: pushToken, application: application.id)
+            try await registry.removeStartToken(activityType: type, device: device, application: caller.application.id)
         }
         guard isRemoved else { throw .notFound("The device has no start token for this activity type.") }
         return HTTPResponse(status: 204)
     }
 
-    func endActivity(_ request: HTTPRequest, application: Application) async throws(Refusal) -> HTTPResponse {
+    private func endActivity(_ request: HTTPRequest, caller: Caller) async throws(Refusal) -> HTTPResponse {
         var checks = try request.bodyChecks()
         let pushToken = checks.required("push_token", FieldRule.token)
         let activityID = checks.required("activity_id") { value throws(FieldProblem) in try FieldRule.activityID(value) }
         try checks.finish()
         guard let pushToken, let activityID else { preconditionFailure("a required field is neither there nor reported") }
+        let device = try await self.device(pushToken, caller)
         let isEnded = try await Refusal.catching { () async throws(StorageError) in
-            try await registry.endActivity(activityID, pushToken: pushToken, application: application.id)
+            try await registry.endActivity(activityID, device: device, application: caller.application.id)
         }
         guard isEnded else { throw .notFound("The device holds no activity of this id.") }
         return HTTPResponse(status: 204)
     }
 
-    func recordClick(_ request: HTTPRequest, application: Application) async throws(Refusal) -> HTTPResponse {
+    private func recordClick(_ request: HTTPRequest, caller: Caller) async throws(Refusal) -> HTTPResponse {
         var checks = try request.bodyChecks()
         let pushToken = checks.required("push_token", FieldRule.token)
         let activityID = checks.required("activity_id") { value throws(FieldProblem) in try FieldRule.activityID(value) }
         let notification = checks.optional("notification_id", FieldRule.uuid)
         try checks.finish()
         guard let pushToken, let activityID else { preconditionFailure("a required field is neither there nor reported") }
-        let tap = Tap(
-            application: application.id, pushToken: pushToken, activityID: activityID, notification: notification)
-        for look in 0...clickPolling.count {
-            if look > 0 { await sleep(clickPolling.interval) }
-            let result: ClickResult
-            do throws(TapFailure) { result = try await taps.count(tap) } catch { throw Refusal(error) }
-            switch result {
-            case .counted(let identifier): return .json(status: 200) { $0.member("notification_id", "\(identifier)") }
-            case .unknownDevice: throw .unknownDevice
-            case .nothingDelivered(fanOutIsOpen: true): continue
-            case .nothingDelivered(fanOutIsOpen: false): throw .nothingDelivered
-            }
+        let counted = try await reports.count(
+            Tap(
+                application: caller.application.id, device: .pushToken(pushToken), activityID: activityID,
+                notification: notification))
+        return .json(status: 200) { $0.member("notification_id", "\(counted)") }
+    }
+
+    /// The device of a push token, which is the user's where one was proven.
+    private func device(_ pushToken: [UInt8], _ caller: Caller) async throws(Refusal) -> DeviceName {
+        let device = DeviceName.pushToken(pushToken)
+        guard let proof = caller.proof else { return device }
+        let isOwner = try await Refusal.catching { () async throws(StorageError) in
+            try await registry.has(proof, device: device, application: caller.application.id)
         }
-        throw .nothingDelivered
+        guard isOwner else { throw .unknownDevice }
+        return device
     }
 }
 
@@ -134,16 +144,7 @@ extension ActivityWindow {
 }
 
 extension Refusal {
-    fileprivate init(_ failure: TapFailure) {
-        switch failure {
-        case .tooManyWaiting: self = .tooManyTaps(retryAfterSeconds: TapLimits.retrySeconds)
-        case .storage(let error): self = .storage(error)
-        }
-    }
-
     fileprivate static func tooMany(_ field: String, limit: Int) -> Refusal {
         .fields([FieldError(field: field, problem: .tooManyTogether(limit: limit))])
     }
-    fileprivate static let unknownDevice = Refusal.notFound("No device is registered under this push token.")
-    fileprivate static let nothingDelivered = Refusal.notFound("No push of this activity was delivered to the device.")
 }

@@ -62,12 +62,15 @@ struct MessageCounts: Equatable {
     let errored: Int64
     /// Devices that tapped.
     let converted: Int64
+    /// Devices that said that the push arrived.
+    let received: Int64
 
     init(_ summary: NotificationSummary) {
         successful = summary.acceptedCount
         failed = summary.reasons.filter { Self.unsubscribed.contains($0.reason) }.reduce(0) { $0 + $1.count }
         errored = max(0, summary.failedCount - failed) + summary.unknownCount
         converted = summary.clickedDeviceCount
+        received = summary.receiptCount
     }
 
     func write(to writer: inout JSONWriter) {
@@ -75,8 +78,7 @@ struct MessageCounts: Equatable {
         writer.member("failed", failed)
         writer.member("errored", errored)
         writer.member("converted", converted)
-        // Devices do not confirm receipts here yet.
-        writer.member("received", 0)
+        writer.member("received", received)
     }
 }
 

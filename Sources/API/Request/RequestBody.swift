@@ -36,14 +36,25 @@ extension FieldChecks {
     }
 
     /// Checks text from the path by the rules of a field.
-    mutating func parameter(
-        _ text: String, as field: String, _ rule: (String) throws(FieldProblem) -> String
-    ) -> String? {
+    mutating func parameter<Value>(
+        _ text: String, as field: String, _ rule: (String) throws(FieldProblem) -> Value
+    ) -> Value? {
         do throws(FieldProblem) {
             return try rule(text)
         } catch {
             report(field, error)
             return nil
+        }
+    }
+}
+
+extension Refusal {
+    /// Reads text from the path by the rules of a field.
+    static func reading<Value>(
+        _ text: String, as field: String, _ rule: (String) throws(FieldProblem) -> Value
+    ) throws(Refusal) -> Value {
+        do throws(FieldProblem) { return try rule(text) } catch {
+            throw .fields([FieldError(field: field, problem: error)])
         }
     }
 }

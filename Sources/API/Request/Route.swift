@@ -30,6 +30,26 @@ enum Route: String, CaseIterable, Sendable {
     case listPushes
     case readStatistics
     case readMessage
+    case createUser
+    case readUser
+    case changeUser
+    case removeUser
+    case readIdentity
+    case changeIdentity
+    case removeAlias
+    case addSubscription
+    case changeSubscription
+    case removeSubscription
+    case moveSubscription
+    case readSubscriptionIdentity
+    case changeSubscriptionIdentity
+    case setTypeToken
+    case removeTypeToken
+    case setActivityToken
+    case setUserActivityToken
+    case removeActivityToken
+    case confirmReceipt
+    case reportClick
     case live
     case ready
     case metrics
@@ -39,14 +59,20 @@ enum Route: String, CaseIterable, Sendable {
     var method: String {
         switch self {
         case .startActivity, .pushActivity, .createAppSegment, .createSegment, .previewAudience, .countUnsaved, .registerDevice,
-            .setUpdateToken, .setStartToken, .recordClick, .endActivity:
+            .setUpdateToken, .setStartToken, .recordClick, .endActivity, .createUser, .addSubscription, .setActivityToken,
+            .setUserActivityToken, .reportClick:
             "POST"
-        case .changeAppSegment, .changeSegment: "PATCH"
-        case .removeStartToken, .removeAppSegment, .removeSegment: "DELETE"
+        case .setTypeToken, .confirmReceipt: "PUT"
+        case .changeAppSegment, .changeSegment, .changeUser, .changeIdentity, .changeSubscription, .moveSubscription,
+            .changeSubscriptionIdentity:
+            "PATCH"
+        case .removeStartToken, .removeAppSegment, .removeSegment, .removeUser, .removeAlias, .removeSubscription,
+            .removeTypeToken, .removeActivityToken:
+            "DELETE"
         case .listAppSegments, .readAppSegment, .listSegments, .readSegment, .readNotification, .watchNotification,
             .listNotifications,
             .readActivity, .listActivities, .listDeliveries, .readDevice, .listPushes,
-            .readStatistics, .readMessage, .live, .ready, .metrics,
+            .readStatistics, .readMessage, .readUser, .readIdentity, .readSubscriptionIdentity, .live, .ready, .metrics,
             .openAPI:
             "GET"
         }
@@ -78,6 +104,21 @@ enum Route: String, CaseIterable, Sendable {
         case .readStatistics: ["v1", "stats"]
         case .readMessage: ["notifications", ":notification"]
         case .readActivity: ["v1", "activities", ":activity"]
+        case .createUser: ["apps", ":app", "users"]
+        case .readUser, .changeUser, .removeUser: Self.user
+        case .readIdentity, .changeIdentity: Self.user + ["identity"]
+        case .removeAlias: Self.user + ["identity", ":alias"]
+        case .addSubscription: Self.user + ["subscriptions"]
+        case .changeSubscription, .removeSubscription: Self.subscription
+        case .moveSubscription: Self.subscription + ["owner"]
+        case .readSubscriptionIdentity, .changeSubscriptionIdentity: Self.subscription + ["user", "identity"]
+        case .setTypeToken, .removeTypeToken:
+            ["apps", ":app", "activities", "tokens", "start", ":type", "subscriptions", ":subscription"]
+        case .setActivityToken: ["apps", ":app", "live_activities", ":activity", "token"]
+        case .setUserActivityToken: Self.user + ["live_activities", ":activity", "token"]
+        case .removeActivityToken: ["apps", ":app", "live_activities", ":activity", "token", ":subscription"]
+        case .confirmReceipt: ["notifications", ":notification", "report_received"]
+        case .reportClick: ["apps", ":app", "live_activities", ":activity", "click"]
         case .live: ["livez"]
         case .ready: ["readyz"]
         case .metrics: ["metrics"]
@@ -85,10 +126,42 @@ enum Route: String, CaseIterable, Sendable {
         }
     }
 
+    private static let user = ["apps", ":app", "users", "by", ":label", ":id"]
+    private static let subscription = ["apps", ":app", "subscriptions", ":subscription"]
+
+    /// Whether it is one of the routes that devices on OneSignal's wire call, which an app may open.
+    var isOfOneSignalDevices: Bool { need != nil }
+
+    /// What a device must show on OneSignal's wire where its app wants proof of identity; nil for all other routes.
+    var need: IdentityNeed? {
+        switch self {
+        case .createUser, .readUser, .changeUser, .removeUser, .readIdentity, .changeIdentity, .removeAlias, .addSubscription,
+            .changeSubscription, .removeSubscription, .moveSubscription, .readSubscriptionIdentity,
+            .changeSubscriptionIdentity, .setTypeToken, .removeTypeToken, .setActivityToken, .setUserActivityToken,
+            .removeActivityToken:
+            .user
+        case .confirmReceipt, .reportClick: .nobody
+        default: nil
+        }
+    }
+
+    /// Who a device must prove to be.
+    enum IdentityNeed: Sendable {
+        case user
+        /// Reports of what happened on a device prove nothing and show nothing.
+        case nobody
+    }
+
     /// The shape of its errors.
     var envelope: Envelope {
         switch self {
-        case .startActivity, .pushActivity, .countUnsaved, .readMessage: .errors
+        case .startActivity, .pushActivity, .countUnsaved, .readMessage, .setTypeToken, .removeTypeToken, .setActivityToken,
+            .setUserActivityToken, .removeActivityToken, .confirmReceipt, .reportClick:
+            .errors
+        case .createUser, .readUser, .changeUser, .removeUser, .readIdentity, .changeIdentity, .removeAlias, .addSubscription,
+            .changeSubscription, .removeSubscription, .moveSubscription, .readSubscriptionIdentity,
+            .changeSubscriptionIdentity:
+            .objects
         case .createAppSegment, .listAppSegments, .readAppSegment, .changeAppSegment, .removeAppSegment: .success
         default: .detail
         }

@@ -1,12 +1,20 @@
 /// What a registration says of a device; nil leaves the stored value as it is.
 package struct DeviceRegistration: Sendable {
-    /// The ordinary APNs device token, as bytes; one token is one device.
-    package var pushToken: [UInt8]
+    /// The ordinary APNs device token, as bytes; one token is one device. Nil where the device is named otherwise, or has none yet.
+    package var pushToken: [UInt8]?
+    /// The device's own identifier, where it knows it. When the token is another device's, that one is gone.
+    package var subscription: UUID?
     package var environment: PushEnvironment?
     /// The app's own user; another one moves the device to that user.
     package var externalID: String?
     /// Label to identifier; nil as identifier removes the alias.
     package var aliases: [ExactText: String?] = [:]
+    /// Whether a device that is not told to have an `external_id` belongs to nobody: who logs out says so by leaving it out.
+    package var namesWholeUser = false
+    /// Whether a device without a `DeviceProfile.userIDLabel` gets one.
+    package var givesUserID = false
+    /// Whether a user who leaves takes the tags along.
+    package var tagsBelongToUser = false
     /// Key to value; nil as value removes the tag.
     package var tags: [ExactText: String?] = [:]
     package var language: String?
@@ -17,14 +25,49 @@ package struct DeviceRegistration: Sendable {
     package var sessionCount: Int64?
     /// Of all sessions together.
     package var sessionSeconds: Int64?
+    /// Sessions, and seconds in them, on top of those that are stored, or told.
+    package var addedSessionCount: Int64 = 0
+    package var addedSessionSeconds: Int64 = 0
     /// Seconds since 1970.
     package var firstSession: Int64?
     /// Seconds since 1970.
     package var lastSession: Int64?
     package var location: DeviceLocation?
+    /// Whether the app may show ordinary notifications.
+    package var isEnabled: Bool?
 
-    /// A registration that says nothing but the token.
-    package init(pushToken: [UInt8]) { self.pushToken = pushToken }
+    /// A registration that says nothing but the token, if that.
+    package init(pushToken: [UInt8]? = nil) { self.pushToken = pushToken }
+
+    /// Every alias it says something of, the user's `external_id` included.
+    package var toldAliases: [ExactText: ExactText?] {
+        var told = aliases.mapValues { $0.map { ExactText($0) } }
+        if let externalID {
+            told.updateValue(ExactText(externalID), forKey: DeviceProfile.externalIDLabel)
+        } else if namesWholeUser, told[DeviceProfile.externalIDLabel] == nil {
+            told.updateValue(nil, forKey: DeviceProfile.externalIDLabel)
+        }
+        return told
+    }
+}
+
+/// What names a device in a call of its own: something that nobody else knows.
+package enum DeviceName: Hashable, Sendable {
+    /// Its ordinary APNs token.
+    case pushToken([UInt8])
+    /// The identifier that its registration was answered with.
+    case subscription(UUID)
+
+    /// The token, where that is the name.
+    package var pushToken: [UInt8]? {
+        guard case .pushToken(let token) = self else { return nil }
+        return token
+    }
+    /// The identifier, where that is the name.
+    package var subscription: UUID? {
+        guard case .subscription(let subscription) = self else { return nil }
+        return subscription
+    }
 }
 
 /// The answer to a registration.
@@ -67,7 +110,7 @@ package struct ActivityWindow: Hashable, Sendable {
 
 /// What a device says of an activity it holds.
 package struct UpdateTokenRegistration: Sendable {
-    package let pushToken: [UInt8]
+    package let device: DeviceName
     package let activityID: String
     package let token: [UInt8]
     /// The attributes type, when the device says it.
@@ -75,8 +118,8 @@ package struct UpdateTokenRegistration: Sendable {
     /// Seconds since 1970; nil means now, or what is already stored.
     package let startedAt: Int64?
     /// Puts a validated request together.
-    package init(pushToken: [UInt8], activityID: String, token: [UInt8], activityType: String?, startedAt: Int64?) {
-        self.pushToken = pushToken
+    package init(device: DeviceName, activityID: String, token: [UInt8], activityType: String?, startedAt: Int64?) {
+        self.device = device
         self.activityID = activityID
         self.token = token
         self.activityType = activityType
@@ -90,7 +133,7 @@ package enum UpdateTokenResult: Sendable {
     case stored(ActivityWindow, catchUp: Bool)
     /// The device reported the end of the activity this token belongs to: it is not pushed again. Nothing is stored.
     case ended
-    /// No device has that push token.
+    /// There is no such device.
     case unknownDevice
 }
 
@@ -98,14 +141,16 @@ package enum UpdateTokenResult: Sendable {
 package protocol DeviceRegistry: Sendable {
     /// Adds or updates the device of a push token.
     func register(_ device: DeviceRegistration, application: Application) async throws(StorageError) -> RegistrationResult
-    /// Stores a start token for a type; false when no device has that push token.
-    func setStartToken(_ token: [UInt8], activityType: String, pushToken: [UInt8], application: ApplicationID)
+    /// Whether there is such a device, and it has that alias.
+    func has(_ alias: DeviceAlias, device: DeviceName, application: ApplicationID) async throws(StorageError) -> Bool
+    /// Stores a start token for a type; false when there is no such device.
+    func setStartToken(_ token: [UInt8], activityType: String, device: DeviceName, application: ApplicationID)
         async throws(StorageError) -> Bool
     /// Removes the device's start token of a type; false when there is none.
-    func removeStartToken(activityType: String, pushToken: [UInt8], application: ApplicationID) async throws(StorageError) -> Bool
+    func removeStartToken(activityType: String, device: DeviceName, application: ApplicationID) async throws(StorageError) -> Bool
     /// Stores an update token, and queues the latest state when it moved on before the token came.
     func setUpdateToken(_ registration: UpdateTokenRegistration, application: ApplicationID)
         async throws(StorageError) -> UpdateTokenResult
     /// Notes that the activity is over on this device; false when the device holds no such activity.
-    func endActivity(_ activityID: String, pushToken: [UInt8], application: ApplicationID) async throws(StorageError) -> Bool
+    func endActivity(_ activityID: String, device: DeviceName, application: ApplicationID) async throws(StorageError) -> Bool
 }

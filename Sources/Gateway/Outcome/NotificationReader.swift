@@ -36,6 +36,8 @@ package struct NotificationSummary: Sendable {
     package let clickCount: Int64
     /// Devices that tapped at least once.
     package let clickedDeviceCount: Int64
+    /// Devices that said that the push arrived.
+    package let receiptCount: Int64
     package let createdAt: UnixMilliseconds
     package let finishedAt: UnixMilliseconds?
     /// Devices whose outcome is not yet known.
@@ -47,7 +49,7 @@ package struct NotificationSummary: Sendable {
         state: FanOutState,
         targetedCount: Int64, acceptedCount: Int64, failedCount: Int64, unknownCount: Int64,
         reasons: [(reason: DeliveryReason, count: Int64)], clickCount: Int64, clickedDeviceCount: Int64,
-        createdAt: UnixMilliseconds, finishedAt: UnixMilliseconds?
+        receiptCount: Int64 = 0, createdAt: UnixMilliseconds, finishedAt: UnixMilliseconds?
     ) {
         self.number = number
         self.publicID = publicID
@@ -63,6 +65,7 @@ package struct NotificationSummary: Sendable {
         self.reasons = reasons
         self.clickCount = clickCount
         self.clickedDeviceCount = clickedDeviceCount
+        self.receiptCount = receiptCount
         self.createdAt = createdAt
         self.finishedAt = finishedAt
     }

@@ -1,18 +1,29 @@
-/// A tap on an activity, as a device tells of it.
+/// A tap on an activity, or the receipt of a push, as a device tells of it.
 package struct Tap: Hashable, Sendable {
+    /// What is told.
+    package enum Kind: Hashable, Sendable {
+        /// Somebody tapped. Told again under the same identifier it is the same tap; without one each is another.
+        case tap(UUID?)
+        /// The push arrived: told once or often, it is one receipt.
+        case receipt
+    }
+
     package let application: ApplicationID
-    /// Names the device.
-    package let pushToken: [UInt8]
+    package let device: DeviceName
     package let activityID: String
-    /// The notification that was tapped; nil for the latest push of the activity that reached the device.
+    /// The notification that is meant; nil for the latest push of the activity that reached the device.
     package let notification: UUID?
+    package let kind: Kind
 
     /// Puts a validated request together.
-    package init(application: ApplicationID, pushToken: [UInt8], activityID: String, notification: UUID?) {
+    package init(
+        application: ApplicationID, device: DeviceName, activityID: String, notification: UUID?, kind: Kind = .tap(nil)
+    ) {
         self.application = application
-        self.pushToken = pushToken
+        self.device = device
         self.activityID = activityID
         self.notification = notification
+        self.kind = kind
     }
 }
 
@@ -22,7 +33,7 @@ package enum ClickResult: Hashable, Sendable {
     case counted(notification: UUID)
     /// No push to this device for this activity (or of this notification) is recorded.
     case nothingDelivered(fanOutIsOpen: Bool)
-    /// No device has that push token.
+    /// There is no such device.
     case unknownDevice
 }
 

@@ -28,6 +28,17 @@ package enum ApplicationCreation: Sendable {
     case unusableKey
 }
 
+/// What became of a change to how devices of an app come in.
+package enum DeviceAccessChange: Sendable {
+    case changed(Application)
+    /// The text is no public key in PEM on P-256; nothing is changed.
+    case unusableKey
+    /// Proof of identity cannot be required without a key that verifies it; nothing is changed.
+    case noKey
+    /// There is no such app.
+    case unknown
+}
+
 /// What an operator does from a shell.
 extension Store {
     /// Longest the schema may take, in a database where others work and large tables may get an index.
@@ -75,6 +86,21 @@ extension Store {
         return found.rowCount == 1 ? found.application(row: 0, firstColumn: 0) : nil
     }
 
+    /// Changes how devices of an app come in; nil leaves what is stored.
+    package func setDeviceAccess(of publicID: UUID, isOpen: Bool?, identityKeyPEM: [UInt8]?, requiresIdentity: Bool?)
+        async throws(StorageError) -> DeviceAccessChange
+    {
+        if let identityKeyPEM, (try? ES256PublicKey(pem: identityKeyPEM)) == nil { return .unusableKey }
+        let changed = try await query(
+            AdministrationStatements.setDeviceAccess,
+            [
+                .uuid(publicID), isOpen.map(Parameter.bool) ?? .null, identityKeyPEM.map(Parameter.bytes) ?? .null,
+                requiresIdentity.map(Parameter.bool) ?? .null,
+            ])
+        if changed.rowCount == 1 { return .changed(changed.application(row: 0, firstColumn: 0)) }
+        return try await application(publicID) == nil ? .unknown : .noKey
+    }
+
     /// Makes an API key, `op_<kind>_` and 32 random bytes; only its SHA-256 is stored.
     package func createKey(kind: KeyKind, application: ApplicationID) async throws(StorageError) -> NewKey {
         let text = "op_\(kind.name)_\(Base64.encodeURL(RandomBytes.generate(count: 32)))"
@@ -102,7 +128,9 @@ extension Store {
 }
 
 enum AdministrationStatements {
-    static let all = [putSigningKey, createApplication, applications, application, createKey, keys, revokeKey]
+    static let all = [
+        putSigningKey, createApplication, applications, application, setDeviceAccess, createKey, keys, revokeKey,
+    ]
 
     static let putSigningKey = Statement(
         name: "signing_key_put",
@@ -124,6 +152,18 @@ enum AdministrationStatements {
 
     static let application = Statement(
         name: "app_find", text: "select \(Application.columns) from app where public_id = $1")
+
+    /// App, whether open, key, whether identity is required; null leaves each. No row without an app, or where a key is missing.
+    static let setDeviceAccess = Statement(
+        name: "app_set_device_access",
+        text: """
+            update app
+            set device_routes_open = coalesce($2::bool, device_routes_open), identity_key = coalesce($3, identity_key),
+                identity_required = coalesce($4::bool, identity_required)
+            where public_id = $1
+                and (coalesce($3, identity_key) is not null or not coalesce($4::bool, identity_required))
+            returning \(Application.columns)
+            """)
 
     static let createKey = Statement(
         name: "api_key_create",

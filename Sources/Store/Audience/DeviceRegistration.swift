@@ -3,204 +3,108 @@ import PostgreSQL
 
 extension Store {
     /// A registration that changes nothing, as at most launches of an app, is one look-up and writes nothing.
-    func store(_ registration: DeviceRegistration, application: Application) async throws(StorageError) -> RegistrationResult {
-        let token: [Parameter] = [.application(application.id), .bytes(registration.pushToken)]
-        let found = try await query(DeviceStatements.find, token)
-        if found.rowCount == 1, let device = StoredDevice(found), device.applying(registration) == device {
-            return .registered(RegisteredDevice(subscriptionID: found.uuid(column: 1), isNew: false))
+    func store(
+        _ registration: DeviceRegistration, mayBeNew: Bool = true, application: Application
+    ) async throws(StorageError) -> UserRegistration {
+        let found = try await query(registration.findStatement, registration.name(application.id))
+        if found.rowCount == 1, let device = KnownDevice(found, row: 0), !device.isChanged(by: registration),
+            mayBeNew || device.subscriptionID == registration.subscription
+        {
+            return .registered(device.seen, isNew: false)
         }
         let environment = registration.environment ?? application.defaultEnvironment
-        if found.rowCount == 0, let refusal = StoredDevice(environment: environment).applying(registration).refusal {
-            return refusal
+        if found.rowCount == 0, let refusal = DeviceProfile(environment: environment).applying(registration).refusal {
+            return .refused(refusal)
         }
         return try await transaction { connection in
-            let added = try await connection.query(DeviceStatements.add, token + [.int16(environment.rawValue)])
-            let row: QueryResult
-            let before: StoredDevice
-            if added.rowCount == 1 {
-                row = added
-                before = StoredDevice(environment: environment)
-            } else {
-                // The row is locked first; what belongs to it is read afterwards, as its last owner left it.
-                row = try await connection.run([
-                    StatementCall(DeviceStatements.lock, token), StatementCall(DeviceStatements.find, token),
-                ])[1]
-                guard row.rowCount == 1, let stored = StoredDevice(row) else {
-                    throw StorageError.refused(sqlState: SQLStates.unreadableValue)
-                }
-                before = stored
+            let (devices, isNew) = try await self.lock(
+                registration, environment, mayBeNew: mayBeNew, application.id, on: connection)
+            guard let device = devices.first, mayBeNew || device.subscriptionID == registration.subscription else {
+                return .unknown
             }
-            let after = before.applying(registration)
-            if let refusal = after.refusal { return refusal }
-            let change = DeviceChange(
-                application: application.id, device: row.int64(row: 0, column: 0), before: before, after: after)
-            let calls = change.calls
+            let after = device.profile.applying(registration)
+            if let refusal = after.refusal { return .refused(refusal) }
+            // Another device that had the token is this one from before, under a user who is gone.
+            var calls = devices.dropFirst().flatMap { DeviceStatements.removal(of: [$0.number], application.id) }
+            calls +=
+                DeviceChange(
+                    application: application.id, device: device.number, before: device.profile, after: after,
+                    pushToken: registration.pushToken == device.pushToken ? nil : registration.pushToken
+                ).calls
             if !calls.isEmpty { _ = try await connection.run(calls) }
-            return .registered(RegisteredDevice(subscriptionID: row.uuid(column: 1), isNew: added.rowCount == 1))
+            return .registered(UserDevice(subscriptionID: device.subscriptionID, profile: after), isNew: isNew)
         }
+    }
+
+    /// The rows a registration names, locked: its own first, then that of another device that has the token. Made when there is
+    /// none, if it may be.
+    private func lock(
+        _ registration: DeviceRegistration, _ environment: PushEnvironment, mayBeNew: Bool, _ application: ApplicationID,
+        on connection: DatabaseConnection
+    ) async throws -> (devices: [KnownDevice], isNew: Bool) {
+        let name = registration.name(application)
+        // Who lost a row between two looks comes again, as often as a transaction that lost against another.
+        for look in 0...Self.conflictRetryLimit {
+            // A token alone is mostly new when a registration gets here; an identifier is mostly known.
+            if registration.subscription == nil || look > 0 {
+                let added = try await connection.query(
+                    DeviceStatements.add,
+                    [
+                        .application(application), registration.pushToken.map(Parameter.bytes) ?? .null,
+                        .int16(environment.rawValue),
+                    ])
+                if added.rowCount == 1 {
+                    let device = KnownDevice(
+                        number: added.int64(row: 0, column: 0), subscriptionID: added.uuid(column: 1),
+                        pushToken: registration.pushToken, profile: DeviceProfile(environment: environment))
+                    return ([device], true)
+                }
+            }
+            // The rows are locked first; what belongs to them is read afterwards, as their last owners left it.
+            let found = try await connection.run([
+                StatementCall(registration.lockStatement, name), StatementCall(registration.findStatement, name),
+            ])[1]
+            let devices = (0..<found.rowCount).compactMap { KnownDevice(found, row: $0) }
+            guard devices.count == found.rowCount else { throw StorageError.refused(sqlState: SQLStates.unreadableValue) }
+            if !devices.isEmpty || !mayBeNew { return (devices, false) }
+        }
+        throw StorageError.unavailable
     }
 }
 
-/// The statements that turn one state of a device into another.
-private struct DeviceChange {
-    let application: ApplicationID
-    let device: Int64
-    let before: StoredDevice
-    let after: StoredDevice
+/// A row of `DeviceStatements.find`.
+struct KnownDevice {
+    let number: Int64
+    let subscriptionID: UUID
+    /// Nil as long as the device has not told any.
+    let pushToken: [UInt8]?
+    let profile: DeviceProfile
 
-    private var key: [Parameter] { [.application(application), .int64(device)] }
+    var seen: UserDevice { UserDevice(subscriptionID: subscriptionID, profile: profile) }
 
-    var calls: [StatementCall] {
-        guard before != after else { return [] }
-        var calls = [StatementCall(DeviceStatements.update, key + fields)]
-        calls += pairCalls(
-            before.tags, after.tags, remove: DeviceStatements.removeTags, add: DeviceStatements.addTags)
-        calls += pairCalls(
-            before.aliases, after.aliases, remove: DeviceStatements.removeAliases, add: DeviceStatements.addAliases)
-        if let former = before.externalID, after.externalID != former {
-            calls.append(StatementCall(DeviceStatements.removeUpdateTokens, key))
-        }
-        if before.environment != after.environment {
-            let environment = Parameter.int16(after.environment.rawValue)
-            calls.append(StatementCall(DeviceStatements.moveStartTokens, key + [environment]))
-            calls.append(StatementCall(DeviceStatements.moveUpdateTokens, key + [environment]))
-        }
-        return calls
-    }
-
-    private var fields: [Parameter] {
-        [
-            .int16(after.environment.rawValue), Parameter(after.externalID?.text), Parameter(after.language),
-            Parameter(after.country), Parameter(after.appVersion?.text),
-            after.appVersion.flatMap { AppVersion.parts($0.text) }.map(Parameter.int64Array) ?? .null,
-            Parameter(after.osVersion?.text),
-            Parameter(after.timeZone?.text), .int64(after.sessionCount), Parameter(after.firstSession),
-            Parameter(after.lastSession), .jsonb(after.tagsJSON), .int64(after.sessionSeconds),
-            Parameter(after.location?.latitude), Parameter(after.location?.longitude),
-        ]
-    }
-
-    private func pairCalls(
-        _ before: [ExactText: ExactText], _ after: [ExactText: ExactText], remove: Statement, add: Statement
-    ) -> [StatementCall] {
-        let removed = before.filter { after[$0.key] != $0.value }.keys.sorted()
-        let added = after.filter { before[$0.key] != $0.value }.sorted { $0.key < $1.key }
-        var calls: [StatementCall] = []
-        if !removed.isEmpty { calls.append(StatementCall(remove, key + [.textArray(removed.map(\.text))])) }
-        if !added.isEmpty {
-            calls.append(StatementCall(add, key + [.textArray(added.map(\.key.text)), .textArray(added.map(\.value.text))]))
-        }
-        return calls
+    /// Whether storing the registration would change anything.
+    func isChanged(by registration: DeviceRegistration) -> Bool {
+        if let token = registration.pushToken, token != pushToken { return true }
+        return profile.applying(registration) != profile
     }
 }
 
-enum DeviceStatements {
-    static let all = [
-        find, lock, add, update, removeTags, addTags, removeAliases, addAliases, removeUpdateTokens, moveStartTokens,
-        moveUpdateTokens,
-    ]
+extension KnownDevice {
+    /// Nil when the row holds what this version cannot read.
+    init?(_ rows: QueryResult, row: Int) {
+        guard let profile = DeviceProfile(rows, row: row) else { return nil }
+        self.init(
+            number: rows.int64(row: row, column: 0), subscriptionID: rows.uuid(row: row, column: 1),
+            pushToken: rows.isNull(row: row, column: 17) ? nil : rows.bytes(row: row, column: 17), profile: profile)
+    }
+}
 
-    static let find = Statement(
-        name: "device_find",
-        text: """
-            select device_id, public_id, environment, language, country, app_version, os_version, time_zone, session_count,
-                first_session, last_session, tags,
-                (select coalesce(jsonb_object_agg(label, identifier), '{}')
-                from device_alias as alias
-                where alias.app_id = device.app_id and alias.device_id = device.device_id),
-                session_seconds, latitude, longitude
-            from device
-            where app_id = $1 and push_token = $2
-            """)
+extension DeviceRegistration {
+    fileprivate var findStatement: Statement { subscription == nil ? DeviceStatements.find : DeviceStatements.findNamed }
+    fileprivate var lockStatement: Statement { subscription == nil ? DeviceStatements.lock : DeviceStatements.lockNamed }
 
-    static let lock = Statement(
-        name: "device_lock", text: "select 1 from device where app_id = $1 and push_token = $2 for no key update")
-
-    static let add = Statement(
-        name: "device_add",
-        text: """
-            insert into device (app_id, push_token, environment)
-            values ($1, $2, $3)
-            on conflict (app_id, push_token) do nothing
-            returning device_id, public_id
-            """)
-
-    static let update = Statement(
-        name: "device_update",
-        text: """
-            update device
-            set environment = $3, external_id = $4, language = $5, country = $6, app_version = $7, app_version_parts = $8,
-                os_version = $9, time_zone = $10, session_count = $11, first_session = $12, last_session = $13, tags = $14,
-                session_seconds = $15, latitude = $16, longitude = $17
-            where app_id = $1 and device_id = $2
-            """)
-
-    static let removeTags = Statement(
-        name: "device_remove_tags",
-        text: "delete from device_tag where app_id = $1 and device_id = $2 and key = any($3::text[])")
-
-    static let addTags = Statement(
-        name: "device_add_tags",
-        text: """
-            insert into device_tag (app_id, device_id, key, value)
-            select $1, $2, key, value from unnest($3::text[], $4::text[]) as tag (key, value)
-            """)
-
-    static let removeAliases = Statement(
-        name: "device_remove_aliases",
-        text: "delete from device_alias where app_id = $1 and device_id = $2 and label = any($3::text[])")
-
-    static let addAliases = Statement(
-        name: "device_add_aliases",
-        text: """
-            insert into device_alias (app_id, device_id, label, identifier)
-            select $1, $2, label, identifier from unnest($3::text[], $4::text[]) as alias (label, identifier)
-            """)
-
-    // Rows of several tokens are locked in the order of their keys, here and wherever else several are.
-    /// The activities of a former user are no longer this device's.
-    static let removeUpdateTokens = Statement(
-        name: "device_remove_update_tokens",
-        text: """
-            with held as (
-                select token.activity_number
-                from update_token as token join activity using (activity_number)
-                where token.app_id = $1 and token.device_id = $2 and activity.ended_at is null
-                order by token.activity_number
-                for update of token)
-            delete from update_token as token
-            using held
-            where token.activity_number = held.activity_number and token.device_id = $2
-            """)
-
-    static let moveStartTokens = Statement(
-        name: "device_move_start_tokens",
-        text: """
-            with held as (
-                select token.type_id
-                from activity_type as type join start_token as token on token.app_id = type.app_id
-                    and token.type_id = type.type_id and token.device_id = $2
-                where type.app_id = $1
-                order by token.type_id
-                for update of token)
-            update start_token as token
-            set environment = $3
-            from held
-            where token.app_id = $1 and token.type_id = held.type_id and token.device_id = $2
-            """)
-
-    static let moveUpdateTokens = Statement(
-        name: "device_move_update_tokens",
-        text: """
-            with held as (
-                select activity_number
-                from update_token
-                where app_id = $1 and device_id = $2
-                order by activity_number
-                for update)
-            update update_token as token
-            set environment = $3
-            from held
-            where token.activity_number = held.activity_number and token.device_id = $2
-            """)
+    /// The parameters of both.
+    fileprivate func name(_ application: ApplicationID) -> [Parameter] {
+        [.application(application), pushToken.map(Parameter.bytes) ?? .null] + (subscription.map { [.uuid($0)] } ?? [])
+    }
 }

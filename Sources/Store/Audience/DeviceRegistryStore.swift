@@ -5,19 +5,32 @@ extension Store: DeviceRegistry {
     package func register(_ device: DeviceRegistration, application: Application)
         async throws(StorageError) -> RegistrationResult
     {
-        try await store(device, application: application)
+        switch try await store(device, application: application) {
+        case .registered(let stored, let isNew):
+            .registered(RegisteredDevice(subscriptionID: stored.subscriptionID, isNew: isNew))
+        case .unknown: preconditionFailure("a device that may be new is never unknown")
+        case .refused(.tooManyTags): .tooManyTags
+        case .refused(.tooManyAliases): .tooManyAliases
+        }
     }
 
-    package func setStartToken(_ token: [UInt8], activityType: String, pushToken: [UInt8], application: ApplicationID)
-        async throws(StorageError) -> Bool
-    {
-        try await store(startToken: token, activityType: activityType, pushToken: pushToken, application: application)
+    package func has(_ alias: DeviceAlias, device: DeviceName, application: ApplicationID) async throws(StorageError) -> Bool {
+        let found = try await query(
+            DeviceStatements.hasAlias[device],
+            [.application(application), device.parameter, .text(alias.label.text), .text(alias.identifier.text)])
+        return found.rowCount == 1
     }
 
-    package func removeStartToken(activityType: String, pushToken: [UInt8], application: ApplicationID)
+    package func setStartToken(_ token: [UInt8], activityType: String, device: DeviceName, application: ApplicationID)
         async throws(StorageError) -> Bool
     {
-        try await remove(startTokenOf: activityType, pushToken: pushToken, application: application)
+        try await store(startToken: token, activityType: activityType, device: device, application: application)
+    }
+
+    package func removeStartToken(activityType: String, device: DeviceName, application: ApplicationID)
+        async throws(StorageError) -> Bool
+    {
+        try await remove(startTokenOf: activityType, device: device, application: application)
     }
 
     package func setUpdateToken(_ registration: UpdateTokenRegistration, application: ApplicationID)
@@ -26,11 +39,11 @@ extension Store: DeviceRegistry {
         try await store(registration, application: application)
     }
 
-    package func endActivity(_ activityID: String, pushToken: [UInt8], application: ApplicationID)
+    package func endActivity(_ activityID: String, device: DeviceName, application: ApplicationID)
         async throws(StorageError) -> Bool
     {
         let held = try await query(
-            UpdateTokenStatements.end, [.application(application), .bytes(pushToken), .text(activityID)])
+            UpdateTokenStatements.end[device], [.application(application), device.parameter, .text(activityID)])
         return held.rowCount == 1
     }
 }

@@ -3,11 +3,11 @@ import PostgreSQL
 
 extension Store {
     func store(
-        startToken token: [UInt8], activityType: String, pushToken: [UInt8], application: ApplicationID
+        startToken token: [UInt8], activityType: String, device name: DeviceName, application: ApplicationID
     ) async throws(StorageError) -> Bool {
-        let key: [Parameter] = [.application(application), .bytes(pushToken), .text(activityType)]
+        let key: [Parameter] = [.application(application), name.parameter, .text(activityType)]
         do throws(StorageError) {
-            let registered = try await query(StartTokenStatements.register, key + [.bytes(token)])
+            let registered = try await query(StartTokenStatements.register[name], key + [.bytes(token)])
             guard registered.rowCount == 1 else { return false }
             if registered.bool(row: 0, column: 0) { return true }
         } catch {
@@ -18,7 +18,7 @@ extension Store {
         return try await transaction { connection in
             let device = try await connection.run([
                 StatementCall(StartTokenStatements.lockToken, [.application(application), .bytes(token)]),
-                StatementCall(StartTokenStatements.device, key),
+                StatementCall(StartTokenStatements.device[name], key),
             ])[1]
             guard device.rowCount == 1 else { return false }
             let row: [Parameter] = [
@@ -34,16 +34,16 @@ extension Store {
     }
 
     func remove(
-        startTokenOf activityType: String, pushToken: [UInt8], application: ApplicationID
+        startTokenOf activityType: String, device name: DeviceName, application: ApplicationID
     ) async throws(StorageError) -> Bool {
         let removed = try await query(
-            StartTokenStatements.remove, [.application(application), .bytes(pushToken), .text(activityType)])
+            StartTokenStatements.remove[name], [.application(application), name.parameter, .text(activityType)])
         return removed.affectedRowCount > 0
     }
 }
 
 enum StartTokenStatements {
-    static let all = [register, addType, lockToken, device, lockRows, put, remove]
+    static let all = [addType, lockToken, lockRows, put] + register.both + device.both + remove.both
 
     static let addType = Statement(
         name: "start_token_add_type",
@@ -58,14 +58,16 @@ enum StartTokenStatements {
         name: "token_lock", text: "select pg_advisory_xact_lock(hashtextextended(encode($2::bytea, 'hex'), $1::int))")
 
     /// The device's number, environment and the type's number; the device's row cannot change until the transaction ends.
-    static let device = Statement(
-        name: "start_token_device",
-        text: """
-            select device.device_id, device.environment, type.type_id
-            from device join activity_type as type on type.app_id = device.app_id and type.name = $3
-            where device.app_id = $1 and device.push_token = $2
-            for share of device
-            """)
+    static let device = DeviceStatement { key in
+        Statement(
+            name: "start_token_device\(key.suffix)",
+            text: """
+                    select device.device_id, device.environment, type.type_id
+                    from device join activity_type as type on type.app_id = device.app_id and type.name = $3
+                    where device.app_id = $1 and device.\(key.column) = $2
+                    for share of device
+                """)
+    }
 
     /// The device's row and that of whoever has the token now, locked in their order: app, type, device, token.
     static let lockRows = Statement(
@@ -95,12 +97,14 @@ enum StartTokenStatements {
                 where stored.token <> excluded.token
             """)
 
-    static let remove = Statement(
-        name: "start_token_remove",
-        text: """
-            delete from start_token as token
-            using device, activity_type as type
-            where device.app_id = $1 and device.push_token = $2 and type.app_id = $1 and type.name = $3
-                and token.app_id = $1 and token.type_id = type.type_id and token.device_id = device.device_id
-            """)
+    static let remove = DeviceStatement { key in
+        Statement(
+            name: "start_token_remove\(key.suffix)",
+            text: """
+                    delete from start_token as token
+                    using device, activity_type as type
+                    where device.app_id = $1 and device.\(key.column) = $2 and type.app_id = $1 and type.name = $3
+                        and token.app_id = $1 and token.type_id = type.type_id and token.device_id = device.device_id
+                """)
+    }
 }

@@ -2,42 +2,48 @@ import Gateway
 import PostgreSQL
 
 enum UpdateTokenStatements {
-    static let all = [find, lock, lockDevice, addActivity, lockRows, put, setType, joinLate, rejoinLate, end]
+    static let all =
+        [lock, addActivity, lockRows, put, setType, joinLate, rejoinLate] + find.both + lockDevice.both + end.both
 
     /// An activity that ended longer ago is on no screen any more: who uses its name means a new one.
     private static let isOver = """
         activity.ended_at <= now() - \(ActivityWindow.endSeconds) * interval '1 second'
         """
 
-    /// The device of a push token, the newest activity of a name, the device's token of it, and whether a state waits for a device:
-    /// app, push token, activity id.
-    static let find = Statement(
-        name: "update_token_find",
-        text: """
-            select device.device_id, device.environment, activity.activity_number, type.name, activity.latest_notification,
-                token.token, token.started_at, token.ended_at is not null, \(isOver),
-                exists (
-                    select from pending_state as kept
-                    where kept.app_id = $1 and kept.activity_id = $3 and \(PendingStateStatements.isFresh("kept")))
-            from device
-                left join lateral (
-                    select * from activity
-                    where activity.app_id = device.app_id and activity.activity_id = $3
-                    order by activity.activity_number desc
-                    limit 1) as activity on true
-                left join activity_type as type on type.type_id = activity.type_id
-                left join update_token as token on token.activity_number = activity.activity_number
-                    and token.device_id = device.device_id
-            where device.app_id = $1 and device.push_token = $2
-            """)
+    /// A device, the newest activity of a name, the device's token of it, and whether a state waits for a device:
+    /// app, what names the device, activity id.
+    static let find = DeviceStatement { key in
+        Statement(
+            name: "update_token_find\(key.suffix)",
+            text: """
+                    select device.device_id, device.environment, activity.activity_number, type.name, activity.latest_notification,
+                        token.token, token.started_at, token.ended_at is not null, \(isOver),
+                        exists (
+                            select from pending_state as kept
+                            where kept.app_id = $1 and kept.activity_id = $3 and \(PendingStateStatements.isFresh("kept")))
+                    from device
+                        left join lateral (
+                            select * from activity
+                            where activity.app_id = device.app_id and activity.activity_id = $3
+                            order by activity.activity_number desc
+                            limit 1) as activity on true
+                        left join activity_type as type on type.type_id = activity.type_id
+                        left join update_token as token on token.activity_number = activity.activity_number
+                            and token.device_id = device.device_id
+                    where device.app_id = $1 and device.\(key.column) = $2
+                """)
+    }
 
     /// Not while an update of this activity is accepted: app, activity id. Which notification is the latest stays true until
     /// the transaction ends.
     static let lock = Statement(
         name: "activity_lock_shared", text: "select pg_advisory_xact_lock_shared($1, hashtext($2))")
 
-    static let lockDevice = Statement(
-        name: "update_token_lock_device", text: "select 1 from device where app_id = $1 and push_token = $2 for share")
+    static let lockDevice = DeviceStatement { key in
+        Statement(
+            name: "update_token_lock_device\(key.suffix)",
+            text: "select 1 from device where app_id = $1 and \(key.column) = $2 for share")
+    }
 
     /// Makes the activity an app started itself: app, activity id, type's name.
     static let addActivity = Statement(
@@ -137,23 +143,25 @@ enum UpdateTokenStatements {
                                 or chunk.devices is null and chunk.low < $2 and chunk.high >= $2))
                 """))
 
-    /// Notes that a device's newest activity of a name is over: app, push token, activity id. A row when it has one.
-    static let end = Statement(
-        name: "update_token_end",
-        text: """
-            with held as materialized (
-                select token.activity_number, token.device_id
-                from device join update_token as token on token.app_id = device.app_id and token.device_id = device.device_id
-                    join activity using (activity_number)
-                where device.app_id = $1 and device.push_token = $2 and activity.activity_id = $3
-                order by token.activity_number desc
-                limit 1),
-            ended as (
-                update update_token as token
-                set ended_at = clock_timestamp()
-                from held
-                where token.activity_number = held.activity_number and token.device_id = held.device_id
-                    and token.ended_at is null)
-            select 1 from held
-            """)
+    /// Notes that a device's newest activity of a name is over: app, what names the device, activity id. A row when it has one.
+    static let end = DeviceStatement { key in
+        Statement(
+            name: "update_token_end\(key.suffix)",
+            text: """
+                    with held as materialized (
+                        select token.activity_number, token.device_id
+                        from device join update_token as token on token.app_id = device.app_id and token.device_id = device.device_id
+                            join activity using (activity_number)
+                        where device.app_id = $1 and device.\(key.column) = $2 and activity.activity_id = $3
+                        order by token.activity_number desc
+                        limit 1),
+                    ended as (
+                        update update_token as token
+                        set ended_at = clock_timestamp()
+                        from held
+                        where token.activity_number = held.activity_number and token.device_id = held.device_id
+                            and token.ended_at is null)
+                    select 1 from held
+                """)
+    }
 }

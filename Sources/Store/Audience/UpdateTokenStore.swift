@@ -8,7 +8,7 @@ extension Store {
     func store(_ registration: UpdateTokenRegistration, application: ApplicationID) async throws(StorageError)
         -> UpdateTokenResult
     {
-        let found = try await query(UpdateTokenStatements.find, registration.key(application))
+        let found = try await query(UpdateTokenStatements.find[registration.device], registration.key(application))
         guard found.rowCount == 1 else { return .unknownDevice }
         let known = KnownActivity(found)
         if known.isEnded(for: registration) { return .ended }
@@ -46,11 +46,13 @@ extension Store {
         let found = try await connection.run([
             StatementCall(lock, [.application(application), .text(registration.activityID)]),
             StatementCall(StartTokenStatements.lockToken, [.application(application), .bytes(registration.token)]),
-            StatementCall(UpdateTokenStatements.lockDevice, [.application(application), .bytes(registration.pushToken)]),
+            StatementCall(
+                UpdateTokenStatements.lockDevice[registration.device],
+                [.application(application), registration.device.parameter]),
             StatementCall(
                 UpdateTokenStatements.addActivity,
                 [.application(application), .text(registration.activityID), Parameter(registration.activityType)]),
-            StatementCall(UpdateTokenStatements.find, registration.key(application)),
+            StatementCall(UpdateTokenStatements.find[registration.device], registration.key(application)),
         ])[4]
         guard found.rowCount == 1 else { return (.unknownDevice, []) }
         let known = KnownActivity(found)
@@ -155,6 +157,6 @@ private struct KnownActivity {
 
 extension UpdateTokenRegistration {
     fileprivate func key(_ application: ApplicationID) -> [Parameter] {
-        [.application(application), .bytes(pushToken), .text(activityID)]
+        [.application(application), device.parameter, .text(activityID)]
     }
 }

@@ -67,7 +67,8 @@ extension NotificationSummary {
             failedCount: result.int64(row: row, column: 10), unknownCount: result.int64(row: row, column: 11),
             reasons: counts.sorted { ($1.count, $0.reason.rawValue) < ($0.count, $1.reason.rawValue) },
             clickCount: result.int64(row: row, column: 13), clickedDeviceCount: result.int64(row: row, column: 14),
-            createdAt: result.milliseconds(row: row, column: 5), finishedAt: finishedAt)
+            receiptCount: result.int64(row: row, column: 16), createdAt: result.milliseconds(row: row, column: 5),
+            finishedAt: finishedAt)
     }
 }
 
@@ -82,7 +83,8 @@ enum ReaderStatements {
             coalesce(chunks.targeted, fan_out.targeted), coalesce(chunks.accepted, fan_out.accepted),
             coalesce(chunks.failed, fan_out.failed), coalesce(chunks.unknown, fan_out.unknown),
             coalesce(chunks.reasons, fan_out.reasons), coalesce(fan_out.clicks, clicks.taps),
-            coalesce(fan_out.clicked_devices, clicks.devices), notification.notification_id
+            coalesce(fan_out.clicked_devices, clicks.devices), notification.notification_id,
+            coalesce(fan_out.receipts, received.devices)
         from notification
             join activity on activity.activity_number = notification.activity_number
             join fan_out on fan_out.notification_id = notification.notification_id
@@ -97,6 +99,11 @@ enum ReaderStatements {
                 select coalesce(sum(click.taps), 0)::bigint as taps, count(*) as devices
                 from click
                 where click.notification_id = notification.notification_id) as clicks
+            cross join lateral (
+                select count(*) as devices
+                from device_report as report
+                where report.notification_id = notification.notification_id
+                    and report.report_id = \(ClickStatements.receiptLiteral)) as received
         """
 
     static let one = Statement(

@@ -6,9 +6,12 @@ extension Store: TapLedger {
         let counted = try await query(
             ClickStatements.count,
             [
-                .int32Array(taps.map(\.application.rawValue)), .bytesArray(taps.map(\.pushToken)),
-                .textArray(taps.map(\.activityID)), .uuidArray(taps.map { ($0.notification ?? Self.noNotification).bytes }),
-                .int16Array(taps.map { $0.notification == nil ? 0 : 1 }),
+                .int32Array(taps.map(\.application.rawValue)), .bytesArray(taps.map(\.device.pushToken)),
+                .uuidArray(taps.map { ($0.device.subscription ?? ClickStatements.receiptID).bytes }),
+                .textArray(taps.map(\.activityID)),
+                .uuidArray(taps.map { ($0.notification ?? ClickStatements.receiptID).bytes }),
+                .int16Array(taps.map { $0.notification == nil ? 0 : 1 }), .uuidArray(taps.map { $0.kind.reportID.bytes }),
+                .int16Array(taps.map { $0.kind.isCountedOnce ? 1 : 0 }),
             ])
         return (0..<counted.rowCount).map { row in
             guard counted.bool(row: row, column: 0) else { return .unknownDevice }
@@ -16,31 +19,51 @@ extension Store: TapLedger {
             return .nothingDelivered(fanOutIsOpen: counted.bool(row: row, column: 2))
         }
     }
+}
 
-    /// Stands where no notification is named; it is never looked at.
-    private static let noNotification = UUID(high: 0, low: 0)
+extension Tap.Kind {
+    /// What `device_report` knows it by; zeros where it is not looked at.
+    fileprivate var reportID: UUID {
+        if case .tap(let id?) = self { return id }
+        return ClickStatements.receiptID
+    }
+    /// A tap named by zeros is one without an identifier: under zeros receipts are kept.
+    fileprivate var isCountedOnce: Bool { self == .receipt || reportID != ClickStatements.receiptID }
 }
 
 enum ClickStatements {
     static let all = [count]
 
-    /// Counts taps, each for the latest push of an activity that reached the device, or may have: apps, push tokens, activity ids,
-    /// notifications, whether that notification is meant (1) or any (0). A row a tap, in their order: whether the device is known,
-    /// the notification, whether a push may still be recorded.
+    /// Under this identifier a device reports that a push arrived. It also stands where there is no identifier.
+    static let receiptID = UUID(high: 0, low: 0)
+    static let receiptLiteral = "'\(receiptID)'"
+
+    /// Counts taps and receipts, each for the latest push of an activity that reached the device, or may have: apps, push tokens or
+    /// null, subscriptions or zeros, activity ids, notifications, whether that notification is meant (1) or any (0), report
+    /// identifiers, whether it counts only once under that (1). A row a tap, in their order: whether the device is known, the
+    /// notification, whether a push may still be recorded.
     ///
-    /// Rows of `click` are taken in the order of their key, so that batches that meet wait for each other and never in a circle.
+    /// Rows of `device_report`, and then of `click`, are taken in the order of their key, so that batches that meet wait for each
+    /// other and never in a circle.
     static let count = Statement(
         name: "click_count",
         text: """
             with tap as materialized (
                 select *
-                from unnest($1::int[], $2::bytea[], $3::text[], $4::uuid[], $5::smallint[]) with ordinality
-                    as tap (app_id, push_token, activity_id, notification, is_named, number)),
+                from unnest(
+                    $1::int[], $2::bytea[], $3::uuid[], $4::text[], $5::uuid[], $6::smallint[], $7::uuid[], $8::smallint[])
+                    with ordinality as tap (
+                        app_id, push_token, subscription, activity_id, notification, is_named, report_id, is_once, number)),
             tapping as materialized (
-                select tap.number, tap.app_id, tap.activity_id, tap.notification, tap.is_named, device.device_id
-                from tap join device on device.app_id = tap.app_id and device.push_token = tap.push_token),
+                select tap.*, device.device_id
+                from tap join device on device.app_id = tap.app_id and device.push_token = tap.push_token
+                union all
+                select tap.*, device.device_id
+                from tap join device on device.app_id = tap.app_id and device.public_id = tap.subscription
+                where tap.push_token is null),
             pushed as materialized (
-                select tapping.number, tapping.device_id, latest.notification_id, latest.public_id
+                select tapping.number, tapping.device_id, tapping.report_id, tapping.is_once, latest.notification_id,
+                    latest.public_id
                 from tapping cross join lateral (
                     select notification.notification_id, notification.public_id
                     from activity
@@ -55,10 +78,22 @@ enum ClickStatements {
                         and (tapping.is_named = 0 or notification.public_id = tapping.notification)
                     order by notification.notification_id desc
                     limit 1) as latest),
+            reported as (
+                insert into device_report (notification_id, device_id, report_id)
+                select notification_id, device_id, report_id
+                from pushed
+                where is_once = 1
+                group by notification_id, device_id, report_id
+                order by notification_id, device_id, report_id
+                on conflict do nothing
+                returning notification_id, device_id, report_id),
             counted as (
                 insert into click as stored (notification_id, device_id, taps)
                 select notification_id, device_id, count(*)::int
-                from pushed
+                from (
+                    select notification_id, device_id from pushed where is_once = 0
+                    union all
+                    select notification_id, device_id from reported where report_id <> \(receiptLiteral)) as fresh
                 group by notification_id, device_id
                 order by notification_id, device_id
                 on conflict (notification_id, device_id) do update set taps = stored.taps + excluded.taps)

@@ -106,14 +106,14 @@ enum MaintenanceStatements {
 
     static let ensurePartitions = Statement(name: "maintenance_partitions", text: "select ensure_partitions($1)")
 
-    /// The end of the time for which all three tables have partitions, seconds since 1970.
+    /// The end of the time for which all four tables have partitions, seconds since 1970.
     static let partitionsEnd = Statement(
         name: "maintenance_partitions_end",
         text: """
             select coalesce(min(last), 0)::bigint
             from (
                 select unix_seconds((to_date(max(right(child.relname, 8)), 'YYYYMMDD') + 1)::timestamp at time zone 'UTC') as last
-                from unnest(array['fan_out_chunk', 'delivery', 'click']) as parent (name)
+                from unnest(array['fan_out_chunk', 'delivery', 'click', 'device_report']) as parent (name)
                     left join pg_inherits as link on link.inhparent = parent.name::regclass
                     left join pg_class as child on child.oid = link.inhrelid
                 group by parent.name) as ends

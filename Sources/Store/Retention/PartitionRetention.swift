@@ -3,13 +3,13 @@ import PostgreSQL
 
 /// Drops the partitions of days that are past their time.
 ///
-/// A day's deliveries go first: without them no further tap is counted, so that the sums of the taps can be kept in their fan-outs
-/// before the taps go too. A partition is detached without stopping those who write to others, which waits for every transaction that
+/// A day's deliveries go first: without them no further tap and no receipt is counted, so that their sums can be kept in the fan-outs
+/// before their rows go too. A partition is detached without stopping those who write to others, which waits for every transaction that
 /// has begun. When that takes too long, or the daemon dies, the next round goes on from there.
 struct PartitionRetention {
-    /// Most partitions of one round: a month of three tables.
-    static let partitionLimit: Int32 = 93
-    /// Fan-outs of one statement that keeps the sums of taps.
+    /// Most partitions of one round: a month of four tables.
+    static let partitionLimit: Int32 = 124
+    /// Fan-outs of one statement that keeps the sums of taps and receipts.
     static let summedFanOutCount: Int32 = 1_000
 
     let connection: DatabaseConnection
@@ -107,7 +107,8 @@ enum PartitionStatements {
             with known as materialized (
                 select parent.name as table_name, parent.place, child.relname::text as name, right(child.relname, 8) as day,
                     case when link.inhrelid is null then 2 when link.inhdetachpending then 1 else 0 end as state
-                from (values ('delivery', 1), ('click', 2), ('fan_out_chunk', 3)) as parent (name, place)
+                from (values ('delivery', 1), ('click', 2), ('device_report', 3),
+                        ('fan_out_chunk', 4)) as parent (name, place)
                     join pg_class as owner on owner.oid = parent.name::regclass
                     join pg_class as child on child.relnamespace = owner.relnamespace and child.relkind = 'r'
                         and child.relname ~ ('^' || parent.name || '_[0-9]{8}$')
@@ -141,13 +142,22 @@ enum PartitionStatements {
                 where notification_id > $1 and notification_id < $2
                 order by notification_id
                 limit $3),
-            summed as materialized (
+            tapped as materialized (
                 select click.notification_id, sum(click.taps)::bigint as taps, count(*) as devices
                 from seen join click using (notification_id)
                 group by click.notification_id),
+            received as materialized (
+                select report.notification_id, count(*) as receipts
+                from seen join device_report as report using (notification_id)
+                where report.report_id = \(ClickStatements.receiptLiteral)
+                group by report.notification_id),
+            summed as materialized (
+                select notification_id, coalesce(taps, 0) as taps, coalesce(devices, 0) as devices,
+                    coalesce(receipts, 0) as receipts
+                from tapped full join received using (notification_id)),
             kept as (
                 update fan_out
-                set clicks = summed.taps, clicked_devices = summed.devices
+                set clicks = summed.taps, clicked_devices = summed.devices, receipts = summed.receipts
                 from summed
                 where fan_out.notification_id = summed.notification_id)
             select case when count(*) = $3 then max(notification_id) else 0 end from seen

@@ -93,7 +93,9 @@ private struct SingleTaps: TapCounter {
     let pool: DatabasePool
 
     func count(_ tap: Tap) async throws(TapFailure) -> ClickResult {
-        let parameters: [Parameter] = [.int32(tap.application.rawValue), .bytes(tap.pushToken), .text(tap.activityID)]
+        let parameters: [Parameter] = [
+            .int32(tap.application.rawValue), .bytes(tap.device.pushToken ?? []), .text(tap.activityID),
+        ]
         guard let found = try? await pool.query(Self.count, parameters) else { throw .storage(.unavailable) }
         guard found.rowCount == 1, let id = UUID(bytes: found.uuidBytes(row: 0, column: 0)) else { return .unknownDevice }
         return .counted(notification: id)

@@ -54,7 +54,7 @@ struct ClickRun {
                         guard number < tapCount else { return }
                         let result = try await counter.count(
                             Tap(
-                                application: application, pushToken: Self.pushToken(number, of: deviceCount),
+                                application: application, device: .pushToken(Self.pushToken(number, of: deviceCount)),
                                 activityID: activityID, notification: nil))
                         guard case .counted = result else { throw Failure("tap \(number) was not counted: \(result)") }
                     }

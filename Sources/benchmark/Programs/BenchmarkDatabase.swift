@@ -104,7 +104,9 @@ struct BenchmarkDatabase: Sendable {
 
     /// Does what the server would else do at some moment of the next measurement: vacuum of what was written, and a checkpoint.
     func settle() async throws {
-        for table in ["start_token", "delivery", "click", "fan_out_chunk", "fan_out", "notification", "activity", "worker"] {
+        for table in [
+            "start_token", "delivery", "click", "device_report", "fan_out_chunk", "fan_out", "notification", "activity", "worker",
+        ] {
             _ = try await connection.execute("vacuum (analyze) \(table)", deadline: Self.patience)
         }
         _ = try await connection.execute("checkpoint", deadline: Self.patience)

@@ -3,7 +3,8 @@ import Security
 import Synchronization
 
 /// Every port of the API in memory: answers what a test sets, and notes what it was asked.
-final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, FanOutWaiter, DeviceRegistry, TapCounter,
+final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, FanOutWaiter, DeviceRegistry, UserRegistry,
+    TapCounter,
     SegmentDirectory, AudienceCounter, NotificationReader, DashboardReader
 {
     /// What the ports answer and what they were asked.
@@ -31,6 +32,19 @@ final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, 
         var registrations: [DeviceRegistration] = []
         var updateTokens: [UpdateTokenRegistration] = []
         var startTokens: [String] = []
+        /// What named the device of each start token.
+        var devices: [DeviceName] = []
+        /// The aliases that calls asked for, and whether devices have them.
+        var askedAliases: [DeviceAlias] = []
+        var hasAlias = true
+        var access = DeviceAccess()
+        var userRegistration = UserRegistration.registered(FakePorts.userDevice, isNew: true)
+        var userChange = UserChange.changed([FakePorts.userDevice])
+        var userRegistrations: [DeviceRegistration] = []
+        var mayBeNew: [Bool] = []
+        var users: [UserSelector] = []
+        var userChanges: [DeviceRegistration] = []
+        var taps: [Tap] = []
         /// One a look; the last is repeated.
         var clicks: [ClickResult] = [.counted(notification: FakePorts.accepted.publicID)]
         var clickRequests: [UUID?] = []
@@ -73,6 +87,18 @@ final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, 
     static func registered(isNew: Bool) -> RegistrationResult {
         .registered(RegisteredDevice(subscriptionID: accepted.publicID, isNew: isNew))
     }
+    static let userDevice: UserDevice = {
+        var profile = DeviceProfile(environment: .sandbox)
+        profile.aliases = ["onesignal_id": "os-1", "external_id": "fan-1", "crm": "7"]
+        profile.tags = ["club": "home"]
+        profile.language = "de"
+        profile.timeZone = "Europe/Berlin"
+        profile.sessionCount = 3
+        profile.firstSession = 1_700_000_000
+        profile.lastSession = 1_800_000_000
+        profile.location = DeviceLocation(latitude: 52.5, longitude: -13.25)
+        return UserDevice(subscriptionID: accepted.publicID, profile: profile)
+    }()
     static let keys: [KeyKind: String] = [.rest: "op-rest-secret", .client: "op-client-secret", .read: "op-read-secret"]
 
     private let state = Mutex(State())
@@ -89,7 +115,18 @@ final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, 
         if let failure = state.withLock({ $0.failure }) { throw failure }
         let match = Self.keys.first { SHA256.digest(Array($0.value.utf8)) == digest }
         if let match, state.withLock({ $0.revoked.contains(match.key) }) { return nil }
-        return match.map { Principal(application: Self.application, kind: $0.key) }
+        let application = application
+        return match.map { Principal(application: application, kind: $0.key) }
+    }
+    func application(named publicID: UUID) async throws(StorageError) -> Application? {
+        if let failure = state.withLock({ $0.failure }) { throw failure }
+        return publicID == Self.application.publicID ? application : nil
+    }
+    private var application: Application {
+        let base = Self.application
+        return Application(
+            id: base.id, publicID: base.publicID, name: base.name, bundleID: base.bundleID, providerKey: base.providerKey,
+            defaultEnvironment: base.defaultEnvironment, deviceAccess: state.withLock { $0.access })
     }
 
     // Admission.
@@ -136,16 +173,17 @@ final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, 
             return $0.registration
         }
     }
-    func setStartToken(_ token: [UInt8], activityType: String, pushToken: [UInt8], application: ApplicationID)
+    func setStartToken(_ token: [UInt8], activityType: String, device: DeviceName, application: ApplicationID)
         async throws(StorageError) -> Bool
     {
         try check()
         return state.withLock {
             $0.startTokens.append(activityType)
+            $0.devices.append(device)
             return $0.isKnown
         }
     }
-    func removeStartToken(activityType: String, pushToken: [UInt8], application: ApplicationID) async throws(StorageError) -> Bool
+    func removeStartToken(activityType: String, device: DeviceName, application: ApplicationID) async throws(StorageError) -> Bool
     {
         try check()
         return state.withLock { $0.isKnown }
@@ -161,15 +199,53 @@ final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, 
                 ? .stored(ActivityWindow(startedAt: registration.startedAt ?? TestAPI.now), catchUp: false) : .unknownDevice
         }
     }
-    func endActivity(_ activityID: String, pushToken: [UInt8], application: ApplicationID) async throws(StorageError) -> Bool {
+    func endActivity(_ activityID: String, device: DeviceName, application: ApplicationID) async throws(StorageError) -> Bool {
         try check()
         return state.withLock { $0.isKnown }
+    }
+    func has(_ alias: DeviceAlias, device: DeviceName, application: ApplicationID) async throws(StorageError) -> Bool {
+        try check()
+        return state.withLock {
+            $0.askedAliases.append(alias)
+            return $0.hasAlias
+        }
+    }
+    func registerUser(_ device: DeviceRegistration, mayBeNew: Bool, application: Application)
+        async throws(StorageError) -> UserRegistration
+    {
+        try check()
+        return state.withLock {
+            $0.userRegistrations.append(device)
+            $0.mayBeNew.append(mayBeNew)
+            return $0.userRegistration
+        }
+    }
+    func readUser(_ user: UserSelector, application: ApplicationID) async throws(StorageError) -> UserChange {
+        try check()
+        return state.withLock {
+            $0.users.append(user)
+            return $0.userChange
+        }
+    }
+    func changeUser(_ user: UserSelector, by change: DeviceRegistration, application: ApplicationID)
+        async throws(StorageError) -> UserChange
+    {
+        try check()
+        return state.withLock {
+            $0.users.append(user)
+            $0.userChanges.append(change)
+            return $0.userChange
+        }
+    }
+    func removeUser(_ user: UserSelector, application: ApplicationID) async throws(StorageError) -> UserChange {
+        try await readUser(user, application: application)
     }
     func count(_ tap: Tap) async throws(TapFailure) -> ClickResult {
         do throws(StorageError) { try check() } catch { throw .storage(error) }
         if state.withLock({ $0.areTapsRefused }) { throw .tooManyWaiting }
         return state.withLock {
             $0.clickRequests.append(tap.notification)
+            $0.taps.append(tap)
             return $0.clicks.count > 1 ? $0.clicks.removeFirst() : $0.clicks[0]
         }
     }

@@ -51,8 +51,8 @@ struct TestAPI: Sendable {
         handler = APIHandler(
             ports: APIPorts(
                 directory: ports, admission: Admission(ledger: ports, renderer: ports, now: { Self.now }), waiter: ports,
-                registry: ports, taps: ports, segments: ports, audiences: ports, renderer: ports,
-                reader: ports, dashboards: ports, events: events),
+                registry: ports, users: ports, taps: ports, segments: ports, audiences: ports,
+                renderer: ports, reader: ports, dashboards: ports, events: events),
             clock: APIClock(now: { Self.now }, sleep: { duration in ports.with { $0.sleeps.append(duration) } }),
             readiness: { parts.all }, metrics: metrics, logger: Logger(level: .debug, sink: { log.append($0) }))
     }

@@ -60,7 +60,7 @@ private final class ScriptedTaps: TapLedger {
     }
 
     private static func tap(_ number: Int) -> Tap {
-        Tap(application: ApplicationID(rawValue: 1), pushToken: [1], activityID: "\(number)", notification: nil)
+        Tap(application: ApplicationID(rawValue: 1), device: .pushToken([1]), activityID: "\(number)", notification: nil)
     }
 
     /// Begins a tap and returns once it waits: the batcher's turns come in their order.

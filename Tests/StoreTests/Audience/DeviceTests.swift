@@ -46,7 +46,7 @@ import Testing
                 let token = Array("start".utf8)
                 #expect(
                     try await fixture.store.setStartToken(
-                        token, activityType: StoreFixture.type, pushToken: StoreFixture.pushToken(1),
+                        token, activityType: StoreFixture.type, device: .pushToken(StoreFixture.pushToken(1)),
                         application: fixture.application.id))
                 try await fixture.hold("match-1", device: 1, startedAt: 1_000, type: StoreFixture.type)
             }
@@ -54,7 +54,7 @@ import Testing
             let again = try await fixture.store.register(Self.full(1), application: fixture.application)
             #expect(again == .registered(RegisteredDevice(subscriptionID: device.subscriptionID, isNew: false)))
             _ = try await fixture.store.setStartToken(
-                Array("start".utf8), activityType: StoreFixture.type, pushToken: StoreFixture.pushToken(1),
+                Array("start".utf8), activityType: StoreFixture.type, device: .pushToken(StoreFixture.pushToken(1)),
                 application: fixture.application.id)
             try await fixture.hold("match-1", device: 1)
             try await fixture.hold("match-1", device: 1, startedAt: 1_000, type: StoreFixture.type)
@@ -208,7 +208,7 @@ import Testing
                         group.addTask {
                             let isStored = try await fixture.store.setStartToken(
                                 StoreFixture.startToken(other), activityType: StoreFixture.type,
-                                pushToken: StoreFixture.pushToken(number), application: fixture.application.id)
+                                device: .pushToken(StoreFixture.pushToken(number)), application: fixture.application.id)
                             #expect(isStored)
                         }
                         group.addTask {
@@ -226,10 +226,10 @@ import Testing
             }
             // One after the other, the last one has it.
             _ = try await fixture.store.setStartToken(
-                Array("one".utf8), activityType: StoreFixture.type, pushToken: StoreFixture.pushToken(3),
+                Array("one".utf8), activityType: StoreFixture.type, device: .pushToken(StoreFixture.pushToken(3)),
                 application: fixture.application.id)
             _ = try await fixture.store.setStartToken(
-                Array("one".utf8), activityType: StoreFixture.type, pushToken: StoreFixture.pushToken(4),
+                Array("one".utf8), activityType: StoreFixture.type, device: .pushToken(StoreFixture.pushToken(4)),
                 application: fixture.application.id)
             let owner = try await fixture.number("select device_id from start_token where token = 'one'")
             #expect(try await owner == (fixture.deviceNumber(4)))
@@ -242,7 +242,7 @@ import Testing
             for number in 1...2 { try await fixture.addDevice(number) }
             func remove(_ number: Int, _ type: String) async throws -> Bool {
                 try await fixture.store.removeStartToken(
-                    activityType: type, pushToken: StoreFixture.pushToken(number), application: fixture.application.id)
+                    activityType: type, device: .pushToken(StoreFixture.pushToken(number)), application: fixture.application.id)
             }
             #expect(try await !remove(1, "Other"))
             #expect(try await !remove(9, StoreFixture.type))
@@ -251,7 +251,7 @@ import Testing
             #expect(try await fixture.number("select count(*) from start_token") == 1)
             #expect(
                 try await !fixture.store.setStartToken(
-                    [1], activityType: StoreFixture.type, pushToken: StoreFixture.pushToken(9),
+                    [1], activityType: StoreFixture.type, device: .pushToken(StoreFixture.pushToken(9)),
                     application: fixture.application.id))
         }
     }

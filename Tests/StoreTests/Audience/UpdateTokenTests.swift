@@ -20,7 +20,7 @@ import Testing
             #expect(try await fixture.store.activity("other", application: fixture.application.id) == nil)
             let unknown = try await fixture.store.setUpdateToken(
                 UpdateTokenRegistration(
-                    pushToken: [9], activityID: "none", token: [1], activityType: nil, startedAt: nil),
+                    device: .pushToken([9]), activityID: "none", token: [1], activityType: nil, startedAt: nil),
                 application: fixture.application.id)
             guard case .unknownDevice = unknown else { throw FixtureError.unexpected("\(unknown)") }
             #expect(try await fixture.number("select count(*) from activity") == 1)
@@ -66,7 +66,7 @@ import Testing
             try await fixture.hold("match-1", device: 1)
             func end(_ number: Int) async throws -> Bool {
                 try await fixture.store.endActivity(
-                    "match-1", pushToken: StoreFixture.pushToken(number), application: fixture.application.id)
+                    "match-1", device: .pushToken(StoreFixture.pushToken(number)), application: fixture.application.id)
             }
             #expect(try await !end(2))
             #expect(try await !end(9))
@@ -77,7 +77,7 @@ import Testing
             for startedAt in [nil, 1_900_000_000] as [Int64?] {
                 let again = try await fixture.store.setUpdateToken(
                     UpdateTokenRegistration(
-                        pushToken: StoreFixture.pushToken(1), activityID: "match-1",
+                        device: .pushToken(StoreFixture.pushToken(1)), activityID: "match-1",
                         token: StoreFixture.updateToken(1) + Array("-match-1".utf8), activityType: nil, startedAt: startedAt),
                     application: fixture.application.id)
                 guard case .ended = again else { throw FixtureError.unexpected("\(again)") }

@@ -129,7 +129,7 @@ import Testing
             }
             #expect(
                 try await fixture.store.endActivity(
-                    "match-1", pushToken: StoreFixture.pushToken(2), application: fixture.application.id))
+                    "match-1", device: .pushToken(StoreFixture.pushToken(2)), application: fixture.application.id))
             let old = try await fixture.deviceNumber(3)
             try await fixture.session.execute(
                 "update update_token set started_at = started_at - 9 * 3600 where device_id = \(old)")

@@ -77,7 +77,7 @@ import Testing
                 "insert into delivery values ($1, $2, 0, 200)", [.int64(notification.id.rawValue), .int64(chunk.devices[0])])
             #expect(
                 try await fixture.store.endActivity(
-                    "match-1", pushToken: StoreFixture.pushToken(2), application: fixture.application.id))
+                    "match-1", device: .pushToken(StoreFixture.pushToken(2)), application: fixture.application.id))
             try await fixture.store.releaseLease(of: first)
             let again = try #require(try await fixture.claim(second, 3))
             #expect(again.id.number == chunk.id.number && again.id.epoch == chunk.id.epoch + 1)

@@ -105,7 +105,8 @@ import Testing
             // The one that remains has lost its token by the time it is due.
             #expect(
                 try await fixture.store.removeStartToken(
-                    activityType: StoreFixture.type, pushToken: StoreFixture.pushToken(3), application: fixture.application.id))
+                    activityType: StoreFixture.type, device: .pushToken(StoreFixture.pushToken(3)),
+                    application: fixture.application.id))
             try await fixture.session.execute("update delivery_retry set not_before = now()")
             #expect(try await fixture.claim(worker) == nil)
             summary = try await fixture.summary(notification)
@@ -153,7 +154,7 @@ import Testing
                 "select registered_at from start_token order by device_id")
             func milliseconds(_ row: Int) -> Int64 { registered.timestampMicroseconds(row: row, column: 0) / 1_000 }
             _ = try await fixture.store.setStartToken(
-                Array("rotated".utf8), activityType: StoreFixture.type, pushToken: StoreFixture.pushToken(5),
+                Array("rotated".utf8), activityType: StoreFixture.type, device: .pushToken(StoreFixture.pushToken(5)),
                 application: fixture.application.id)
             var record = StoreFixture.record(chunk, .start) { _ in .unregistered }
             record.deadTokens = [

@@ -79,7 +79,7 @@ import Testing
             let other = try await StoreFixture.makeApplication(fixture.store, name: "Other")
             func tap(_ number: Int, _ activityID: String, _ notification: UUID? = nil, app: Application? = nil) -> Tap {
                 Tap(
-                    application: (app ?? fixture.application).id, pushToken: StoreFixture.pushToken(number),
+                    application: (app ?? fixture.application).id, device: .pushToken(StoreFixture.pushToken(number)),
                     activityID: activityID, notification: notification)
             }
             let results = try await fixture.store.count([
@@ -110,7 +110,8 @@ import Testing
             let before = try await fixture.number(deadlocks)
             let taps = (1...40).map { number in
                 Tap(
-                    application: fixture.application.id, pushToken: StoreFixture.pushToken(number), activityID: "match-1",
+                    application: fixture.application.id, device: .pushToken(StoreFixture.pushToken(number)),
+                    activityID: "match-1",
                     notification: nil)
             }
             try await withThrowingTaskGroup(of: Int.self) { group in
@@ -145,7 +146,8 @@ import Testing
             _ = try await fixture.session.execute("\(touch)(select max(device_id) from click)")
             let taps = (1...2).map { number in
                 Tap(
-                    application: fixture.application.id, pushToken: StoreFixture.pushToken(number), activityID: "match-1",
+                    application: fixture.application.id, device: .pushToken(StoreFixture.pushToken(number)),
+                    activityID: "match-1",
                     notification: nil)
             }
             let counting = Task { try await fixture.store.count(taps) }

@@ -90,7 +90,7 @@ import Testing
             #expect(!activity.isEnded && activity.deviceCount == 2 && activity.lastNotification == start.publicID)
             #expect(activity.activityType == StoreFixture.type)
             _ = try await fixture.store.endActivity(
-                "match-1", pushToken: StoreFixture.pushToken(1), application: fixture.application.id)
+                "match-1", device: .pushToken(StoreFixture.pushToken(1)), application: fixture.application.id)
             activity = try await summary()
             #expect(activity.deviceCount == 1)
             let end = try await fixture.accept(.end, of: "match-1")

@@ -6,15 +6,15 @@ import Testing
 @testable import Store
 
 @Suite("Retention of partitions", .enabled(if: TestDatabase.isAvailable)) struct PartitionRetentionTests {
-    private static let tables = ["delivery", "click", "fan_out_chunk"]
+    private static let tables = ["delivery", "click", "device_report", "fan_out_chunk"]
 
-    @Test("drops the days that are past their time as a whole, of all three tables, and no other")
+    @Test("drops the days that are past their time as a whole, of all four tables, and no other")
     func dropsOldDays() async throws {
         try await StoreFixture.with { fixture in
             for table in Self.tables { #expect(try await fixture.partitions(of: table) == 10) }
             // Yesterday ends 30 days before that moment at the latest, today does not.
             let early = try await fixture.maintain(hoursAhead: 30 * 24)
-            #expect(early.removed.partitions == 3 && early.heldPartitionCount == 0 && early.partitionProblem == nil)
+            #expect(early.removed.partitions == 4 && early.heldPartitionCount == 0 && early.partitionProblem == nil)
             for table in Self.tables {
                 #expect(try await fixture.partitions(of: table) == 9)
                 #expect(
@@ -23,7 +23,7 @@ import Testing
                         [.text(table)]) == 0)
             }
             let late = try await fixture.maintain(hoursAhead: 39 * 24)
-            #expect(late.removed.partitions == 3 * 10, "yesterday's were made again")
+            #expect(late.removed.partitions == 4 * 10, "yesterday's were made again")
             for table in Self.tables { #expect(try await fixture.partitions(of: table) == 0) }
         }
     }
@@ -31,7 +31,7 @@ import Testing
     @Test("keeps as many days as it is told")
     func obeysDays() async throws {
         try await StoreFixture.with { fixture in
-            for (hours, days, count) in [(24, 2, 0), (24, 1, 3), (365 * 24, 3_650, 0)] as [(Int64, Int, Int)] {
+            for (hours, days, count) in [(24, 2, 0), (24, 1, 4), (365 * 24, 3_650, 0)] as [(Int64, Int, Int)] {
                 let report = try await fixture.maintain(hoursAhead: hours, retentionDays: days)
                 #expect(report.removed.partitions == count, "\(days) days")
             }
@@ -47,7 +47,7 @@ import Testing
             // The partitions are gone a day and more before the notification is past its own time.
             try await fixture.session.execute("update fan_out set finished_at = now() + interval '100 days'")
             let report = try await fixture.maintain(hoursAhead: 32 * 24)
-            #expect(report.removed.partitions == 3 * 3 && report.removed.notifications == 0)
+            #expect(report.removed.partitions == 4 * 3 && report.removed.notifications == 0)
             try await fixture.session.execute("update fan_out set finished_at = now()")
             let after = try await fixture.summary(start)
             #expect(after.state == .finished && after.targetedCount == 2 && after.acceptedCount == 2)
@@ -66,16 +66,16 @@ import Testing
             let start = try await fixture.accept(StoreFixture.start("match-1"))
             let chunk = try #require(try await fixture.claim(worker))
             let report = try await fixture.maintain(hoursAhead: 39 * 24)
-            #expect(report.heldPartitionCount == 3 && report.removed.partitions == 27)
+            #expect(report.heldPartitionCount == 4 && report.removed.partitions == 36)
             #expect(report.removed.notifications == 0)
             #expect(try await fixture.store.record([StoreFixture.record(chunk, .start)], worker: worker) == [])
             // Somebody waits for another try or for what was missed.
             try await fixture.session.queryUnprepared(
                 "insert into delivery_retry values ($1, 1, 0, false, now())", [.int64(start.id.rawValue)])
-            #expect(try await fixture.maintain(hoursAhead: 39 * 24).heldPartitionCount == 3)
+            #expect(try await fixture.maintain(hoursAhead: 39 * 24).heldPartitionCount == 4)
             try await fixture.session.execute("delete from delivery_retry")
             let last = try await fixture.maintain(hoursAhead: 39 * 24)
-            #expect(last.heldPartitionCount == 0 && last.removed.partitions == 30 && last.removed.notifications == 1)
+            #expect(last.heldPartitionCount == 0 && last.removed.partitions == 40 && last.removed.notifications == 1)
         }
     }
 
@@ -93,7 +93,7 @@ import Testing
             #expect(try await fixture.maintain(hoursAhead: 30 * 24, store: hasty).partitionProblem != nil)
             try await fixture.session.execute("rollback")
             let resumed = try await fixture.maintain(hoursAhead: 30 * 24, store: hasty)
-            #expect(resumed.partitionProblem == nil && resumed.removed.partitions == 3)
+            #expect(resumed.partitionProblem == nil && resumed.removed.partitions == 4)
             #expect(try await fixture.number("select count(*) from pg_inherits where inhdetachpending") == 0)
             await pool.close()
         }
@@ -110,7 +110,7 @@ import Testing
                 alter table delivery detach partition delivery\(yesterday);
                 alter table click detach partition click\(yesterday);
                 """)
-            #expect(try await fixture.maintain(hoursAhead: 30 * 24).removed.partitions == 2)
+            #expect(try await fixture.maintain(hoursAhead: 30 * 24).removed.partitions == 3)
             #expect(try await fixture.number("select count(*) from pg_class where relname = 'delivery\(yesterday)'") == 0)
             #expect(try await fixture.number("select count(*) from pg_class where relname = 'click\(yesterday)'") == 1)
         }

@@ -1,0 +1,58 @@
+import Gateway
+import PostgreSQL
+
+/// The statements that turn one state of a device into another.
+struct DeviceChange {
+    let application: ApplicationID
+    let device: Int64
+    let before: DeviceProfile
+    let after: DeviceProfile
+    /// The token that takes the place of what is stored; nil leaves it.
+    var pushToken: [UInt8]?
+
+    private var key: [Parameter] { [.application(application), .int64(device)] }
+
+    var calls: [StatementCall] {
+        guard before != after || pushToken != nil else { return [] }
+        var calls = [StatementCall(DeviceStatements.update, key + fields)]
+        calls += pairCalls(
+            before.tags, after.tags, remove: DeviceStatements.removeTags, add: DeviceStatements.addTags)
+        calls += pairCalls(
+            before.aliases, after.aliases, remove: DeviceStatements.removeAliases, add: DeviceStatements.addAliases)
+        if after.isOfAnotherUser(than: before) {
+            calls.append(StatementCall(DeviceStatements.removeUpdateTokens, key))
+        }
+        if before.environment != after.environment {
+            let environment = Parameter.int16(after.environment.rawValue)
+            calls.append(StatementCall(DeviceStatements.moveStartTokens, key + [environment]))
+            calls.append(StatementCall(DeviceStatements.moveUpdateTokens, key + [environment]))
+        }
+        return calls
+    }
+
+    private var fields: [Parameter] {
+        [
+            .int16(after.environment.rawValue), Parameter(after.externalID?.text), Parameter(after.language),
+            Parameter(after.country), Parameter(after.appVersion?.text),
+            after.appVersion.flatMap { AppVersion.parts($0.text) }.map(Parameter.int64Array) ?? .null,
+            Parameter(after.osVersion?.text),
+            Parameter(after.timeZone?.text), .int64(after.sessionCount), Parameter(after.firstSession),
+            Parameter(after.lastSession), .jsonb(after.tagsJSON), .int64(after.sessionSeconds),
+            Parameter(after.location?.latitude), Parameter(after.location?.longitude), .bool(after.isEnabled),
+            pushToken.map(Parameter.bytes) ?? .null,
+        ]
+    }
+
+    private func pairCalls(
+        _ before: [ExactText: ExactText], _ after: [ExactText: ExactText], remove: Statement, add: Statement
+    ) -> [StatementCall] {
+        let removed = before.filter { after[$0.key] != $0.value }.keys.sorted()
+        let added = after.filter { before[$0.key] != $0.value }.sorted { $0.key < $1.key }
+        var calls: [StatementCall] = []
+        if !removed.isEmpty { calls.append(StatementCall(remove, key + [.textArray(removed.map(\.text))])) }
+        if !added.isEmpty {
+            calls.append(StatementCall(add, key + [.textArray(added.map(\.key.text)), .textArray(added.map(\.value.text))]))
+        }
+        return calls
+    }
+}

@@ -1,0 +1,61 @@
+import Gateway
+import Security
+import Store
+
+/// The command that says how devices of an app come in.
+extension Commands {
+    static func setApplication(_ text: String, _ arguments: consuming CommandArguments) async throws -> Report {
+        guard let publicID = UUID(text) else {
+            throw CommandArguments.Mistake(description: "'\(text)' is not an app_id (UUID)")
+        }
+        let isOpen = try takeSwitch("open-device-routes", &arguments)
+        let requiresIdentity = try takeSwitch("require-identity", &arguments)
+        let path = arguments.takeOptional("identity-key-file")
+        try arguments.finish()
+        guard isOpen != nil || requiresIdentity != nil || path != nil else {
+            throw CommandArguments.Mistake(
+                description: "say what to set: --open-device-routes, --identity-key-file or --require-identity")
+        }
+        var pem: [UInt8]?
+        if let path {
+            guard let bytes = try? CredentialFile.read(path: path) else { throw CommandFailure.noInput("\(path) cannot be read") }
+            pem = bytes
+        }
+        let key = pem
+        return try await Session.run { session in
+            let change = try await session.store.setDeviceAccess(
+                of: publicID, isOpen: isOpen, identityKeyPEM: key, requiresIdentity: requiresIdentity)
+            switch change {
+            case .changed(let application):
+                return Report(
+                    members: describe(application),
+                    lines: ["App \(application.publicID): \(describeAccess(application.deviceAccess))."])
+            case .unknown: throw CommandFailure.data("there is no app \(publicID); openpushctl app list shows all")
+            case .unusableKey:
+                throw CommandFailure.data(
+                    "\(path ?? "the file") is not a public key: PEM (BEGIN PUBLIC KEY) on the curve P-256 is expected")
+            case .noKey:
+                throw CommandFailure.data("app \(publicID) has no identity key; give --identity-key-file as well")
+            }
+        }
+    }
+
+    /// How devices come in, for people.
+    static func describeAccess(_ access: DeviceAccess) -> String {
+        let identity =
+            access.requiresIdentity
+            ? "identity required" : access.identityKeyPEM == nil ? "no identity key" : "identity accepted, not required"
+        return "device routes \(access.isOpen ? "open" : "closed"), \(identity)"
+    }
+
+    /// Takes an option that is `on` or `off`.
+    private static func takeSwitch(_ name: String, _ arguments: inout CommandArguments) throws(CommandArguments.Mistake) -> Bool?
+    {
+        guard let value = arguments.takeOptional(name) else { return nil }
+        switch value {
+        case "on": return true
+        case "off": return false
+        default: throw CommandArguments.Mistake(description: "--\(name) must be on or off")
+        }
+    }
+}
