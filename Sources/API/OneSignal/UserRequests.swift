@@ -58,7 +58,7 @@ enum UserRequests {
         var registration = DeviceRegistration()
         if let value = checks.present("identity") {
             registration.aliases = identity(value, &checks)
-            if registration.aliases.isEmpty { checks.report("identity", .empty) }
+            if registration.aliases.isEmpty, checks.errors.isEmpty { checks.report("identity", .empty) }
         } else {
             checks.report("identity", .missing)
         }

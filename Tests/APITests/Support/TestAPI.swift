@@ -98,3 +98,13 @@ struct Body {
     static let end = update.with("event", #""end""#)
     static let device = Body([("push_token", #""aB01""#), ("platform", #""ios""#)])
 }
+
+extension HTTPResponse {
+    private func members(_ name: String) -> [String] {
+        ((try? JSONDocument(parsing: body))?.root["errors"]?.elements ?? []).compactMap { $0[name]?.string }
+    }
+    /// The texts of errors that are objects.
+    var errorTitles: [String] { members("title") }
+    /// Their codes.
+    var errorCodes: [String] { members("code") }
+}

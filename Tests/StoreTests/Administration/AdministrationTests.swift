@@ -101,4 +101,32 @@ import Testing
         }
         await pool.close()
     }
+
+    @Test("says how devices come in, by what is told only, and never requires what cannot be verified")
+    func setsDeviceAccess() async throws {
+        try await StoreFixture.with { fixture in
+            let (store, app) = (fixture.store, fixture.application.publicID)
+            let pem = ES256PrivateKey.generate().publicKey.pem
+            let none = try await store.setDeviceAccess(of: app, isOpen: nil, identityKeyPEM: nil, requiresIdentity: true)
+            guard case .noKey = none else { throw FixtureError.unexpected("\(none)") }
+            let unusable = try await store.setDeviceAccess(
+                of: app, isOpen: true, identityKeyPEM: ES256PrivateKey.generate().pem, requiresIdentity: nil)
+            guard case .unusableKey = unusable else { throw FixtureError.unexpected("\(unusable)") }
+            #expect(try await store.application(app)?.deviceAccess == DeviceAccess())
+            for (isOpen, key, requires, after) in [
+                (true, nil, nil, DeviceAccess(isOpen: true)), (nil, pem, nil, DeviceAccess(isOpen: true, identityKeyPEM: pem)),
+                (false, nil, true, DeviceAccess(identityKeyPEM: pem, requiresIdentity: true)),
+                (nil, nil, false, DeviceAccess(identityKeyPEM: pem)),
+            ] as [(Bool?, [UInt8]?, Bool?, DeviceAccess)] {
+                let result = try await store.setDeviceAccess(
+                    of: app, isOpen: isOpen, identityKeyPEM: key, requiresIdentity: requires)
+                guard case .changed(let application) = result else { throw FixtureError.unexpected("\(result)") }
+                #expect(application.deviceAccess == after)
+                #expect(try await store.application(named: app)?.deviceAccess == after)
+            }
+            let nobody = try await store.setDeviceAccess(
+                of: .random(), isOpen: true, identityKeyPEM: nil, requiresIdentity: nil)
+            guard case .unknown = nobody else { throw FixtureError.unexpected("\(nobody)") }
+        }
+    }
 }
