@@ -33,7 +33,8 @@ package struct APIPorts: Sendable {
     package init(
         directory: any PrincipalDirectory, admission: Admission, waiter: any FanOutWaiter, registry: any DeviceRegistry,
         users: any UserRegistry, taps: any TapCounter, segments: any SegmentDirectory,
-        audiences: any AudienceCounter, renderer: any PayloadRenderer, reader: any NotificationReader, dashboards: any DashboardReader,
+        audiences: any AudienceCounter, renderer: any PayloadRenderer, reader: any NotificationReader,
+        dashboards: any DashboardReader,
         events: EventHub
     ) {
         self.directory = directory

@@ -79,8 +79,8 @@ enum Refusal: Error, Equatable, Sendable {
         case .noRoute, .notFound: "not-found"
         case .methodNotAllowed: "method-not-allowed"
         case .conflict: "conflict"
-        case .rateLimited: "rate-limited"
-        case .overloaded, .tooManyTaps, .storage(.unavailable): "unavailable"
+        case .rateLimited, .tooManyStreamsOfApplication: "rate-limited"
+        case .overloaded, .tooManyTaps, .tooManyStreams, .storage(.unavailable): "unavailable"
         case .storage(.refused): "failed"
         }
     }

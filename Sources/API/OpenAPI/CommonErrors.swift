@@ -49,6 +49,7 @@ extension Envelope {
         switch self {
         case .errors: .named("Errors")
         case .success: .named("SegmentErrors")
+        case .objects: .named("ErrorObjects")
         case .detail: .named("Detail")
         }
     }
@@ -65,7 +66,18 @@ struct PathParameter {
         self.name = name
         switch name {
         case "app": (text, schema, example) = ("the app's id", .uuid, Example.app)
-        case "type": (text, schema, example) = ("the Swift type of the attributes", .identifier, Example.activityType)
+        case "type":
+            let isOfOneSignal = [.setTypeToken, .removeTypeToken].contains(route)
+            (text, schema, example) = (
+                "the Swift type of the attributes", .identifier,
+                isOfOneSignal ? LiveActivityDescriptions.activityType : Example.activityType
+            )
+        case "label": (text, schema, example) = ("what kind of name follows", .identifier, DeviceProfile.externalIDLabel.text)
+        case "id":
+            let name = route == .removeUser ? UserDescriptions.leavingFan : UserDescriptions.fan
+            (text, schema, example) = ("a user by that name", .identifier, name)
+        case "alias": (text, schema, example) = ("the kind of name", .identifier, UserDescriptions.alias)
+        case "subscription": (text, schema, example) = ("a device", .uuid, Example.device)
         case "activity": (text, schema, example) = ("the caller's id of the activity, without /", .identifier, Example.activity)
         case "notification": (text, schema, example) = ("a notification", .uuid, Example.notification)
         case "device": (text, schema, example) = ("a subscription_id", .uuid, Example.device)
@@ -82,6 +94,10 @@ enum SharedSchemas {
     static let all: [(String, Schema)] = [
         ("Errors", .object([("errors", .list(of: .text))])),
         ("SegmentErrors", .object([("success", .literals("false")), ("errors", .list(of: .text))])),
+        (
+            "ErrorObjects", .object([("errors", .list(of: .object([("code", .text), ("title", .text)])))])
+        ),
+        ("UserProperties", UserDescriptions.properties), ("Subscription", UserDescriptions.device),
         ("Detail", .object([("detail", .text)], optional: [("field", .text)])),
         ("Notification", .object(notification)),
         (

@@ -78,6 +78,13 @@ enum OpenAPIDocument {
             writer.member("description", text)
             writer.endObject()
         }
+        writer.key("identity")
+        writer.beginObject()
+        writer.member("type", "http")
+        writer.member("scheme", "bearer")
+        writer.member("bearerFormat", "JWT")
+        writer.member("description", "a token (ES256) by which the app's backend says who a user is")
+        writer.endObject()
         writer.endObject()
         writer.key("schemas")
         writer.beginObject()

@@ -30,7 +30,9 @@ struct OperationWriter {
         for kind in kinds { writer.string(kind.name) }
         writer.endArray()
         writer.key("security")
-        writer.raw((kinds.isEmpty ? "[]" : #"[{"authorization":[]},{"header":[]}]"#).utf8)
+        // Without any of them where the app is open.
+        let more = route.need == nil ? "" : #",{"identity":[]},{}"#
+        writer.raw((kinds.isEmpty ? "[]" : #"[{"authorization":[]},{"header":[]}\#(more)]"#).utf8)
     }
 
     // MARK: Parameters

@@ -7,6 +7,7 @@ struct RouteDescription: Sendable {
         case backend = "Backend"
         case segments = "Segments"
         case devices = "Devices"
+        case oneSignal = "Devices on OneSignal's wire"
         case reading = "Reading"
         case operations = "Operations"
     }

@@ -32,6 +32,26 @@ extension Route {
         case .listPushes: DashboardDescriptions.pushes
         case .readStatistics: DashboardDescriptions.statistics
         case .readMessage: DashboardDescriptions.message
+        case .createUser: UserDescriptions.create
+        case .readUser: UserDescriptions.read
+        case .changeUser: UserDescriptions.change
+        case .removeUser: UserDescriptions.remove
+        case .readIdentity: UserDescriptions.readIdentity
+        case .changeIdentity: UserDescriptions.changeIdentity
+        case .removeAlias: UserDescriptions.removeAlias
+        case .addSubscription: UserDescriptions.addSubscription
+        case .changeSubscription: UserDescriptions.changeSubscription
+        case .removeSubscription: UserDescriptions.removeSubscription
+        case .moveSubscription: UserDescriptions.moveSubscription
+        case .readSubscriptionIdentity: UserDescriptions.readSubscriptionIdentity
+        case .changeSubscriptionIdentity: UserDescriptions.changeSubscriptionIdentity
+        case .setTypeToken: LiveActivityDescriptions.setTypeToken
+        case .removeTypeToken: LiveActivityDescriptions.removeTypeToken
+        case .setActivityToken: LiveActivityDescriptions.setActivityToken
+        case .setUserActivityToken: LiveActivityDescriptions.setUserActivityToken
+        case .removeActivityToken: LiveActivityDescriptions.removeActivityToken
+        case .confirmReceipt: LiveActivityDescriptions.confirmReceipt
+        case .reportClick: LiveActivityDescriptions.reportClick
         case .live: OperationsDescriptions.live
         case .ready: OperationsDescriptions.ready
         case .metrics: OperationsDescriptions.metrics

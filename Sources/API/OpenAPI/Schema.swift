@@ -1,6 +1,6 @@
 import JSON
 
-/// A JSON Schema, as OpenAPI 3.1 uses them. Objects are closed: what is not described is not there.
+/// A JSON Schema, as OpenAPI 3.1 uses them. Objects are closed, unless they say otherwise: what is not described is not there.
 struct Schema: Sendable {
     let json: String
 
@@ -63,7 +63,13 @@ struct Schema: Sendable {
         let properties = (required + optional).map { "\(quoted($0.0)):\($0.1.json)" }.joined(separator: ",")
         let names = required.map { quoted($0.0) }.joined(separator: ",")
         let needs = required.isEmpty ? "" : ",\"required\":[\(names)]"
-        return Schema(#"{"type":"object","properties":{\#(properties)}\#(needs),"additionalProperties":false}"#)
+        return Schema(#"{"type":"object","properties":{\#(properties)}\#(needs)"# + closing)
+    }
+    private static let closing = #","additionalProperties":false}"#
+
+    /// These members, and others that nobody looks at; those that may be missing come second.
+    static func openObject(_ required: [(String, Schema)], optional: [(String, Schema)] = []) -> Schema {
+        Schema(object(required, optional: optional).json.dropLast(Self.closing.utf8.count) + "}")
     }
 
     /// A schema among the document's components.

@@ -30,6 +30,12 @@ enum Route: String, CaseIterable, Sendable {
     case listPushes
     case readStatistics
     case readMessage
+    case setTypeToken
+    case removeTypeToken
+    case setActivityToken
+    case removeActivityToken
+    case confirmReceipt
+    case reportClick
     case createUser
     case readUser
     case changeUser
@@ -43,13 +49,7 @@ enum Route: String, CaseIterable, Sendable {
     case moveSubscription
     case readSubscriptionIdentity
     case changeSubscriptionIdentity
-    case setTypeToken
-    case removeTypeToken
-    case setActivityToken
     case setUserActivityToken
-    case removeActivityToken
-    case confirmReceipt
-    case reportClick
     case live
     case ready
     case metrics

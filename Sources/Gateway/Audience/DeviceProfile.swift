@@ -38,7 +38,7 @@ package struct DeviceProfile: Hashable, Sendable {
     ) -> DeviceProfile {
         var device = self
         let told = registration.toldAliases
-        if isLeft(by: told) {
+        if isLeft(by: told, userLabel: registration.userLabel) {
             device.aliases = [:]
             if registration.tagsBelongToUser { device.tags = [:] }
         }
@@ -69,17 +69,23 @@ package struct DeviceProfile: Hashable, Sendable {
     }
 
     /// Whether the user that the device has is not the one it is told of.
-    private func isLeft(by told: [ExactText: ExactText?]) -> Bool {
-        if let former = externalID, let change = told[Self.externalIDLabel], change != former { return true }
-        if let former = userID, let change = told[Self.userIDLabel], change != former { return true }
-        return false
+    private func isLeft(by told: [ExactText: ExactText?], userLabel: ExactText?) -> Bool {
+        Self.userLabels(userLabel).contains { label in
+            guard let former = aliases[label], let change = told[label] else { return false }
+            return change != former
+        }
     }
 
     /// Whether the device belongs to somebody else than before, or to nobody any more.
-    package func isOfAnotherUser(than before: DeviceProfile) -> Bool {
-        if let former = before.externalID, former != externalID { return true }
-        if let former = before.userID, former != userID { return true }
-        return false
+    package func isOfAnotherUser(than before: DeviceProfile, userLabel: ExactText?) -> Bool {
+        Self.userLabels(userLabel).contains { label in
+            guard let former = before.aliases[label] else { return false }
+            return former != aliases[label]
+        }
+    }
+
+    private static func userLabels(_ more: ExactText?) -> [ExactText] {
+        [externalIDLabel, userIDLabel] + (more.map { [$0] } ?? [])
     }
 
     /// Why it may not be stored; nil when it may.

@@ -11,6 +11,8 @@ package struct DeviceRegistration: Sendable {
     package var aliases: [ExactText: String?] = [:]
     /// Whether a device that is not told to have an `external_id` belongs to nobody: who logs out says so by leaving it out.
     package var namesWholeUser = false
+    /// What also names the user, where that is not the `external_id`: a device told another name by it has changed hands.
+    package var userLabel: ExactText?
     /// Whether a device without a `DeviceProfile.userIDLabel` gets one.
     package var givesUserID = false
     /// Whether a user who leaves takes the tags along.

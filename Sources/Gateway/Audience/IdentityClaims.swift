@@ -26,6 +26,7 @@ package struct IdentityClaims: Hashable, Sendable {
             registration.aliases[DeviceProfile.externalIDLabel] = nil
         } else {
             registration.aliases.updateValue(proof.identifier.text, forKey: proof.label)
+            registration.userLabel = proof.label
         }
         return registration
     }

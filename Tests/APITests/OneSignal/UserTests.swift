@@ -98,7 +98,7 @@ import Testing
                 #"{"properties":{"lat":91,"long":0},"subscriptions":[{"type":"iOSPush"}]}"#,
                 "properties.lat: must be a number from -90 to 90"
             ),
-            (#"{"properties":{"lat":1},"subscriptions":[{"type":"iOSPush"}]}"#, "properties.long: is required"),
+            (#"{"properties":{"lat":1},"subscriptions":[{"type":"iOSPush"}]}"#, "properties.lat: requires long"),
             (
                 #"{"properties":{"tags":{"a":[]}},"subscriptions":[{"type":"iOSPush"}]}"#,
                 "properties.tags.a: must be a string, a number, true, false or null"

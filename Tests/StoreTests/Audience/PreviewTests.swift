@@ -93,12 +93,13 @@ import Testing
             // One registers another token, one takes over what a reachable device had, and one takes its new token back.
             for (number, token) in [(1, "new"), (2, "start-5"), (3, "newer")] {
                 let isStored = try await fixture.store.setStartToken(
-                    Array(token.utf8), activityType: StoreFixture.type, pushToken: StoreFixture.pushToken(number),
+                    Array(token.utf8), activityType: StoreFixture.type, device: .pushToken(StoreFixture.pushToken(number)),
                     application: fixture.application.id)
                 #expect(isStored)
             }
             let isRemoved = try await fixture.store.removeStartToken(
-                activityType: StoreFixture.type, pushToken: StoreFixture.pushToken(3), application: fixture.application.id)
+                activityType: StoreFixture.type, device: .pushToken(StoreFixture.pushToken(3)),
+                application: fixture.application.id)
             #expect(isRemoved)
             #expect(try await fixture.number("select count(*) from removed_start_token") == 0)
             let after = try await fixture.store.preview(

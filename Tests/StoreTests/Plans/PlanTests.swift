@@ -38,22 +38,51 @@ struct PlanTests {
         let app = "\(database.fixture.application.id)"
         let (device, activity, type) = ("\(database.device)", "\(database.activity)", "\(database.type)")
         let (push, token, name) = ("'push-7'", "'another'", "'\(StoreFixture.type)'")
-        try await Self.judge(
-            [
-                Call(DeviceStatements.find, [app, push]), Call(DeviceStatements.lock, [app, push]),
-                Call(StartTokenStatements.register, [app, push, name, token]),
-                Call(StartTokenStatements.device, [app, push, name]),
-                Call(StartTokenStatements.lockRows, [app, type, device, token]),
-                Call(StartTokenStatements.put, [app, type, device, token, "0"]),
-                Call(StartTokenStatements.remove, [app, push, name]),
-                Call(DeviceStatements.moveStartTokens, [app, device, "1"]),
-                Call(DeviceStatements.moveUpdateTokens, [app, device, "1"]),
-                Call(DeviceStatements.removeUpdateTokens, [app, device]),
-                Call(UpdateTokenStatements.find, [app, push, "'match-0'"]),
-                Call(UpdateTokenStatements.lockRows, [app, activity, device, token]),
-                Call(UpdateTokenStatements.put, [app, activity, device, token, "0", "null", "300"]),
-                Call(UpdateTokenStatements.end, [app, push, "'match-0'"]),
-            ], database)
+        var calls = [
+            Call(DeviceStatements.find, [app, push]), Call(DeviceStatements.lock, [app, push]),
+            Call(StartTokenStatements.lockRows, [app, type, device, token]),
+            Call(StartTokenStatements.put, [app, type, device, token, "0"]),
+            Call(DeviceStatements.moveStartTokens, [app, device, "1"]),
+            Call(DeviceStatements.moveUpdateTokens, [app, device, "1"]),
+            Call(DeviceStatements.removeUpdateTokens, [app, device]),
+            Call(UpdateTokenStatements.lockRows, [app, activity, device, token]),
+            Call(UpdateTokenStatements.put, [app, activity, device, token, "0", "null", "300"]),
+        ]
+        let known = try await database.fixture.text("select public_id::text from device where device_id = \(device)")
+        let subscription = "'\(try #require(known))'"
+        calls += [DeviceStatements.findNamed, DeviceStatements.lockNamed].map { Call($0, [app, push, subscription]) }
+        for (key, of) in [(push, \DeviceStatement.byPushToken), (subscription, \DeviceStatement.bySubscription)] {
+            calls += [
+                Call(StartTokenStatements.register[keyPath: of], [app, key, name, token]),
+                Call(StartTokenStatements.device[keyPath: of], [app, key, name]),
+                Call(StartTokenStatements.remove[keyPath: of], [app, key, name]),
+                Call(UpdateTokenStatements.find[keyPath: of], [app, key, "'match-0'"]),
+                Call(UpdateTokenStatements.lockDevice[keyPath: of], [app, key]),
+                Call(UpdateTokenStatements.end[keyPath: of], [app, key, "'match-0'"]),
+                Call(DeviceStatements.hasAlias[keyPath: of], [app, key, "'external_id'", "'user-7'"]),
+            ]
+        }
+        try await Self.judge(calls, database)
+    }
+
+    @Test("touch one user's devices when a user is spoken of")
+    func users() async throws {
+        let database = try Self.database()
+        let (app, device) = ("\(database.fixture.application.id)", "\(database.device)")
+        let known = try await database.fixture.text("select public_id::text from device where device_id = \(device)")
+        let subscription = "'\(try #require(known))'"
+        let (alias, nobody, most) = (["'external_id'", "'user-6'"], ["null", "null"], "\(UserSelector.deviceCount + 1)")
+        var calls: [Call] = []
+        for isWhole in ["true", "false"] {
+            for proof in [nobody, alias] {
+                calls.append(Call(UserStatements.choose, [app] + alias + ["null", isWhole] + proof + [most]))
+                calls.append(Call(UserStatements.choose, [app] + nobody + [subscription, isWhole] + proof + [most]))
+            }
+        }
+        for statement in [UserStatements.lock, UserStatements.find] + DeviceStatements.removals {
+            calls.append(Call(statement, [app, "'{\(device)}'"]))
+        }
+        try await Self.judge(calls, database)
     }
 
     @Test("look up each entry of a list of 20,000 by itself")
@@ -148,15 +177,21 @@ struct PlanTests {
             "array[\((1...count).map(element).joined(separator: ","))]::\(type)[]"
         }
         let app = "\(database.fixture.application.id)"
+        let (zeros, zero) = ("'\(UUID(high: 0, low: 0))'", list("smallint") { _ in "0" })
+        let push = list("bytea") { "'push-\($0)'" }
+        let known = try await database.fixture.text(
+            "select array_agg(public_id)::text from (select public_id from device order by device_id limit \(count)) as listed")
+        let subscriptions = "'\(try #require(known))'::uuid[]"
+        let reports = list("uuid") { "'\(UUID(high: 1, low: UInt64($0)))'" }
+        let (none, all) = (list("uuid") { _ in zeros }, list("smallint") { _ in "1" })
+        let activities = list("text") { _ in "'match-0'" }
+        // By push token as /v1 tells them, and by subscription, each once, as OneSignal's clients do.
+        let named = [(push, none, none, zero), (list("bytea") { _ in "null" }, subscriptions, reports, all)]
         try await Self.judge(
-            [
-                Call(
-                    ClickStatements.count,
-                    [
-                        list("int") { _ in app }, list("bytea") { "'push-\($0)'" }, list("text") { _ in "'match-0'" },
-                        list("uuid") { _ in "'\(UUID(high: 0, low: 0))'" }, list("smallint") { _ in "0" },
-                    ], rows: 10 * count)
-            ], database)
+            named.map { token, subscription, report, isOnce in
+                let arguments = [list("int") { _ in app }, token, subscription, activities, none, zero, report, isOnce]
+                return Call(ClickStatements.count, arguments, rows: 10 * count)
+            }, database)
     }
 }
 

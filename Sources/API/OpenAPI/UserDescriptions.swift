@@ -1,0 +1,167 @@
+import Gateway
+
+/// Users and subscriptions on OneSignal's wire. What a client says beyond these members is passed over.
+enum UserDescriptions {
+    static let fan = "fan-1"
+    static let leavingFan = "fan-2"
+    static let alias = "crm"
+
+    private static let unproven = ErrorExample(
+        "unproven_name", .unprovenName(DeviceProfile.externalIDLabel.text), key: KeyKind.client.name)
+    private static let unknownUser = ErrorExample(
+        "unknown_user", .notFound("There is no user of this name."), path: ["id": "nobody"])
+    private static let unknownDevice = ErrorExample(
+        "unknown_device", .unknownSubscription, path: ["subscription": Example.nothing])
+    private static let identityMember: (String, Schema) = ("identity", .map(of: .identifier))
+    private static let identity = Schema.object([identityMember])
+    private static let user = Schema.object([
+        identityMember, ("properties", .named("UserProperties")), ("subscriptions", .list(of: .named("Subscription"))),
+    ])
+    private static let subscription = Schema.object([("subscription", .named("Subscription"))])
+
+    private static let names = Schema.openObject([("identity", .map(of: .nullable(.identifier)))])
+    private static let toldSubscription = Schema.openObject(
+        [],
+        optional: [
+            ("type", .choice(UserRequests.subscriptionType)), ("id", .uuid), ("token", .token), ("enabled", .bool),
+            ("notification_types", .anything), ("session_count", .count), ("session_time", .count),
+            ("app_version", .identifier), ("device_os", .identifier), ("test_type", .integer(0...2)),
+        ])
+    private static let toldProperties = Schema.openObject(
+        [],
+        optional: [
+            ("tags", .map(of: .anything)), ("language", .text), ("timezone_id", .identifier), ("country", .text),
+            ("first_active", .seconds), ("last_active", .seconds), ("lat", .number(-90...90)), ("long", .number(-180...180)),
+        ])
+
+    static let create = RouteDescription(
+        area: .oneSignal, summary: "Tell of a user and one of its devices",
+        body: .init(
+            schema: .openObject(
+                [],
+                optional: [
+                    ("identity", .map(of: .nullable(.identifier))), ("properties", toldProperties),
+                    ("subscriptions", .list(of: toldSubscription, 0...1)),
+                ]),
+            examples: [
+                .init(
+                    "new", 201,
+                    #"{"identity":{"external_id":"\#(leavingFan)"},"properties":{"tags":{"club":"home"},"language":"de"},"#
+                        + #""subscriptions":[{"type":"iOSPush","token":"0badcafe01","enabled":true,"sdk":"050300"}]}"#),
+                .init("known", 202, #"{"identity":{"external_id":"\#(fan)"},"properties":{"tags":{"visits":"4"}}}"#),
+            ]),
+        answers: [.init(201, "The device is new.", .json(user)), .init(202, "The device, or the user, is known.", .json(user))],
+        errors: [
+            .field("subscriptions", .missing, body: #"{"identity":{"external_id":"nobody"}}"#),
+            .field(
+                "subscriptions[0].type", .notOneOf("\"iOSPush\""), body: #"{"subscriptions":[{"type":"Email","token":"ab"}]}"#),
+        ])
+
+    static let read = RouteDescription(
+        area: .oneSignal, summary: "Read a user", answers: [.init(200, "The user.", .json(user))],
+        errors: [unknownUser, unproven])
+
+    static let change = RouteDescription(
+        area: .oneSignal, summary: "Change what is known of a user's devices",
+        body: .init(
+            schema: .openObject(
+                [],
+                optional: [
+                    ("properties", toldProperties),
+                    ("deltas", .openObject([], optional: [("session_count", .count), ("session_time", .count)])),
+                ]),
+            examples: [
+                .init("session", 202, #"{"properties":{"tags":{"visits":"5"}},"deltas":{"session_count":1,"session_time":60}}"#)
+            ]),
+        answers: [.init(202, "It is changed.", .json(.object([("properties", .named("UserProperties"))])))],
+        errors: [
+            unknownUser, unproven, .field("properties.lat", .requires("long"), body: #"{"properties":{"lat":1}}"#),
+        ])
+
+    static let remove = RouteDescription(
+        area: .oneSignal, summary: "Remove a user's devices", answers: [.init(200, "They are gone.", .json(identity))],
+        errors: [unknownUser, unproven])
+
+    static let readIdentity = RouteDescription(
+        area: .oneSignal, summary: "Read a user's names", answers: [.init(200, "The names.", .json(identity))],
+        errors: [unknownUser, unproven])
+
+    static let changeIdentity = RouteDescription(
+        area: .oneSignal, summary: "Add to a user's names", body: .init(schema: names, examples: [.init("alias", 200, crm)]),
+        answers: [.init(200, "The names it has now.", .json(identity))],
+        errors: [
+            unknownUser, unproven,
+            .field(
+                "identity.onesignal_id", .notAllowed("in answers: the gateway gives it"),
+                body: #"{"identity":{"onesignal_id":"x"}}"#),
+        ])
+    private static let crm = #"{"identity":{"\#(alias)":"4711"}}"#
+
+    static let removeAlias = RouteDescription(
+        area: .oneSignal, summary: "Take a name away", answers: [.init(200, "The names it has now.", .json(identity))],
+        errors: [
+            unknownUser, unproven,
+            ErrorExample(
+                "unknown_alias", .notFound("The user has no alias of this label."), path: ["alias": "other"]),
+        ])
+
+    static let addSubscription = RouteDescription(
+        area: .oneSignal, summary: "Give a user a device",
+        body: .init(
+            schema: .openObject([("subscription", toldSubscription)]),
+            examples: [.init("new", 201, #"{"subscription":{"type":"iOSPush","token":"0badcafe02"}}"#)]),
+        answers: [
+            .init(201, "The device is new.", .json(subscription)), .init(202, "The device is known.", .json(subscription)),
+        ],
+        errors: [unknownUser, unproven, .field("subscription", .missing, body: "{}")])
+
+    static let changeSubscription = RouteDescription(
+        area: .oneSignal, summary: "Tell what changed of a device",
+        body: .init(
+            schema: .openObject([("subscription", toldSubscription)]),
+            examples: [.init("version", 202, #"{"subscription":{"app_version":"4.3","enabled":true}}"#)]),
+        answers: [.init(202, "It is changed.", .json(subscription))],
+        errors: [
+            unknownDevice,
+            .field("subscription.enabled", .wrongKind(expected: "true or false"), body: #"{"subscription":{"enabled":1}}"#),
+        ])
+
+    static let removeSubscription = RouteDescription(
+        area: .oneSignal, summary: "Remove a device with everything it told",
+        answers: [.init(200, "It is gone.", .json(.object([])))], errors: [unknownDevice])
+
+    static let moveSubscription = RouteDescription(
+        area: .oneSignal, summary: "Give a device to another user",
+        body: .init(
+            schema: .openObject([("identity", .map(of: .identifier))]),
+            examples: [.init("owner", 202, #"{"identity":{"external_id":"\#(fan)"}}"#)]),
+        answers: [.init(202, "The names it has now.", .json(identity))],
+        errors: [
+            unknownDevice,
+            .field("identity", .wrongKind(expected: "an object with one label"), body: #"{"identity":{"a":"1","b":"2"}}"#),
+        ])
+
+    static let readSubscriptionIdentity = RouteDescription(
+        area: .oneSignal, summary: "Read the names of a device's user", answers: [.init(200, "The names.", .json(identity))],
+        errors: [unknownDevice])
+
+    static let changeSubscriptionIdentity = RouteDescription(
+        area: .oneSignal, summary: "Add to the names of a device's user",
+        body: .init(schema: names, examples: [.init("alias", 200, crm)]),
+        answers: [.init(200, "The names it has now.", .json(identity))],
+        errors: [unknownDevice, .field("identity", .empty, body: #"{"identity":{}}"#)])
+
+    /// What a user's devices say together.
+    static let properties = Schema.object([
+        ("tags", .map(of: .text)), ("language", .nullable(.text)), ("timezone_id", .nullable(.text)),
+        ("country", .nullable(.text)), ("first_active", .nullable(.seconds)), ("last_active", .nullable(.seconds)),
+        ("lat", .nullable(.number(-90...90))), ("long", .nullable(.number(-180...180))),
+    ])
+    /// A device. The token is there where the caller has just told it.
+    static let device = Schema.object(
+        [
+            ("id", .uuid), ("app_id", .uuid), ("type", .choice(UserRequests.subscriptionType)), ("enabled", .bool),
+            ("session_count", .count), ("app_version", .nullable(.text)), ("device_os", .nullable(.text)),
+            ("test_type", .nullable(.literals("1"))),
+        ], optional: [("token", .token)])
+}
