@@ -217,7 +217,8 @@ extension EventLoop {
         // Timers of this last turn: the next releases them.
         guard !state.hasImmediateWork, !state.hasTimers else { return false }
         return inbox.withLock { inbox in
-            guard inbox.endIfEmpty() else { return false }
+            // A stop that was asked for in the middle of this turn: the next releases the handlers.
+            guard inbox.phase == .stopping, !state.poller.isWatching, inbox.endIfEmpty() else { return false }
             // Inside the lock: from its release on, another thread may take this one's place.
             servingThread.store(0, ordering: .relaxed)
             return true

@@ -73,6 +73,9 @@ import Glibc
         try? control(EPOLL_CTL_DEL, descriptor, watch)
     }
 
+    /// Whether a handler is held.
+    var isWatching: Bool { watches.contains { $0 != nil } }
+
     /// Releases every handler; their descriptors stay open.
     func removeAll() {
         watches.removeAll()

@@ -1,3 +1,4 @@
+import Glibc
 import Synchronization
 import Testing
 
@@ -176,6 +177,25 @@ private actor PinnedSleeper {
             }
         }
         #expect(handler != nil)
+        loop.stop()
+        #expect(handler == nil)
+        listener = nil
+    }
+
+    @Test("releases a handler too that came after the stop was asked for, in the same turn")
+    func releasesLateHandlers() async throws {
+        let loop = try EventLoop.start(name: "test")
+        var listener: Listener? = try Listener.bind(try #require(SocketAddress(ipv4: "127.0.0.1", port: 0)))
+        let descriptor = try #require(listener).rawDescriptor
+        weak var handler: Silent?
+        do {
+            let silent = Silent()
+            handler = silent
+            loop.perform {
+                while loop.isRunning { sched_yield() }
+                try? loop.watch(descriptor, for: .readable, handler: silent)
+            }
+        }
         loop.stop()
         #expect(handler == nil)
         listener = nil
