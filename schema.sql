@@ -379,6 +379,9 @@ create table if not exists device_report (
     report_id        uuid not null,
     primary key (notification_id, device_id, report_id)
 ) partition by range (notification_id);
+-- Receipts are counted without the taps beside them.
+create index if not exists device_report_receipt on device_report (notification_id)
+    where report_id = '00000000-0000-0000-0000-000000000000';
 -- The number of receipts, once their rows are no longer kept; null until then.
 alter table fan_out add column if not exists receipts bigint;
 

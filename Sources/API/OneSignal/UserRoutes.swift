@@ -140,6 +140,7 @@ struct UserRoutes: Sendable {
             registration.aliases = Self.names(of: try await read(user, caller), known: user)
         } else {
             registration.aliases = [owner.label: owner.identifier.text]
+            registration.userLabel = owner.label
             registration = try caller.admitting(registration)
         }
         let (device, _) = try await register(registration, mayBeNew: false, caller)
@@ -181,6 +182,7 @@ extension UserRoutes {
         var change = change
         change.givesUserID = true
         change.tagsBelongToUser = true
+        change.userLabel = caller.proof?.label
         let told = change
         return try await devices(user, caller) { () async throws(StorageError) in
             try await users.changeUser(user, by: told, application: caller.application.id)

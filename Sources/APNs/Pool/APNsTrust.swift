@@ -5,18 +5,25 @@ import Synchronization
 ///
 /// Pushes wait while one cannot: what helps is another file of roots, or the right address, and only the operator can change these.
 package final class APNsTrust: Sendable {
-    private let rejected = Mutex<Set<PushEnvironment>>([])
+    /// One bit an environment.
+    private let rejected = Atomic<UInt8>(0)
 
     /// Nothing was rejected.
     package init() {}
 
-    /// False while the last certificate of some service was rejected.
-    package var isComplete: Bool { rejected.withLock(\.isEmpty) }
+    /// False while the last certificate of some service was rejected and nothing has come from it since.
+    package var isComplete: Bool { rejected.load(ordering: .relaxed) == 0 }
 
-    func verified(_ environment: PushEnvironment) { rejected.withLock { _ = $0.remove(environment) } }
+    /// A connection was opened, or an answer came.
+    func verified(_ environment: PushEnvironment) {
+        guard rejected.load(ordering: .relaxed) != 0 else { return }
+        rejected.bitwiseAnd(~Self.bit(environment), ordering: .relaxed)
+    }
 
-    func rejected(_ environment: PushEnvironment) { rejected.withLock { _ = $0.insert(environment) } }
+    func rejected(_ environment: PushEnvironment) { rejected.bitwiseOr(Self.bit(environment), ordering: .relaxed) }
 
     /// Other roots are in use: what they make of the certificates shows with the next connections.
-    func rootsReplaced() { rejected.withLock { $0.removeAll() } }
+    func rootsReplaced() { rejected.store(0, ordering: .relaxed) }
+
+    private static func bit(_ environment: PushEnvironment) -> UInt8 { 1 << UInt8(environment.rawValue) }
 }

@@ -103,10 +103,11 @@ extension PushPool {
         case .use(let token, let renewalIsDue):
             loggedHold = nil
             if renewalIsDue { refreshToken() }
-            submit(under: token, limit: .max, now: now)
+            // The answers of one connection may tell that the next had better send nothing under the token.
+            submit(under: token, limit: .max, while: { self.minter.isUsable(generation: token.generation) }, now: now)
             return true
         case .probe(let token):
-            submit(under: token, limit: 1, now: now)
+            submit(under: token, limit: 1, while: { true }, now: now)
             return true
         case .needsToken: refreshToken()
         case .held(let reason, let delay):
@@ -136,10 +137,11 @@ extension PushPool {
         }
     }
 
-    private func submit(under token: IssuedToken, limit: Int, now: ContinuousClock.Instant) {
+    private func submit(under token: IssuedToken, limit: Int, while isUsable: () -> Bool, now: ContinuousClock.Instant) {
         var remaining = limit
         for connection in connections {
             visit(connection, now: now) { (connection) throws(ConnectionFailure) in
+                guard isUsable() else { return }
                 try submit(on: connection, under: token, remaining: &remaining, now: now)
             }
         }

@@ -105,6 +105,7 @@ extension PushPool {
     /// APNs is there and answers.
     private func noticeAnswer(on connection: APNsConnection, now: ContinuousClock.Instant) {
         lastAnswerAt = now
+        trust.verified(environment)
         connection.refusedInARow = 0
         guard !connection.life.hasAnswered else { return }
         connection.life.answered()
@@ -132,6 +133,7 @@ extension PushPool {
     private func refuseApplication(_ verdict: Verdict, of lane: BatchLane, now: ContinuousClock.Instant) {
         guard case .rejected(let reason) = verdict.outcome else { return }
         guard holds.refused(reason, application: lane.batch.application.id, now: now) else { return }
+        endCancelled()
         logger.log(
             .error, "APNs refuses the app's set-up: its pushes are rejected for a while",
             [

@@ -28,6 +28,9 @@ package final class ProviderTokenMinter: Sendable {
         return state.withLock { $0.admit(now: now, wallSeconds: wallSeconds) }
     }
 
+    /// Whether `admit` would still hand out the token of that generation for any number of pushes; changes nothing.
+    package func isUsable(generation: Int) -> Bool { state.withLock { $0.isUsable(generation: generation) } }
+
     /// APNs refused the token of that generation, for that reason.
     package func refused(_ reason: DeliveryReason, generation: Int) -> TokenRefusal {
         let now = clock.monotonic()

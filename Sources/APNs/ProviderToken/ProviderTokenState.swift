@@ -78,6 +78,9 @@ struct ProviderTokenState {
         return .use(current, renewalIsDue: now - issuedAt >= Self.renewalAge && now >= (failure?.until ?? .zero))
     }
 
+    /// Whether the token of that generation was not refused since it was handed out.
+    func isUsable(generation: Int) -> Bool { current?.generation == generation && !isForced && circuit == nil }
+
     /// Whether a token that others made may be used, or one of our own is needed.
     func isFresh(_ token: ProviderToken, now: Duration, wallSeconds: Int64) -> Bool {
         // Of the token in use, the monotonic clock knows the age better.

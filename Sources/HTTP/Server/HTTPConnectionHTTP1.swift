@@ -58,8 +58,8 @@ extension HTTPConnection {
     }
 
     /// Answers, and ends the connection.
-    func sendLast(_ response: HTTPResponse, method: String, reason: HTTPConnectionEnd) throws {
-        try send(response, method: method, closes: true)
+    func sendLast(_ response: HTTPResponse, method: String, reason: HTTPConnectionEnd, isChunked: Bool = true) throws {
+        try send(response, method: method, closes: true, isChunked: isChunked)
         try linger(reason)
     }
 

@@ -63,7 +63,8 @@ extension HTTPConnection {
         defer { if !isAdopted { body.release() } }
         guard response.allowsBody, method != "HEAD" else {
             return framing.isPersistent
-                ? try send(response, method: method, closes: false) : try sendLast(response, method: method, reason: .finished)
+                ? try send(response, method: method, closes: false, isChunked: framing.isChunked)
+                : try sendLast(response, method: method, reason: .finished, isChunked: framing.isChunked)
         }
         try send(response, method: method, closes: !framing.isPersistent, isChunked: framing.isChunked)
         http1BodyFraming = framing

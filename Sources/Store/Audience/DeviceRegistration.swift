@@ -3,8 +3,23 @@ import PostgreSQL
 
 extension Store {
     /// A registration that changes nothing, as at most launches of an app, is one look-up and writes nothing.
+    ///
+    /// Another one may take the same push token between the look for who has it and the writing: the next look finds that one too.
     func store(
         _ registration: DeviceRegistration, mayBeNew: Bool = true, application: Application
+    ) async throws(StorageError) -> UserRegistration {
+        for _ in 0..<Self.conflictRetryLimit {
+            do {
+                return try await storeOnce(registration, mayBeNew: mayBeNew, application: application)
+            } catch .refused(sqlState: SQLState.uniqueViolation) {
+                continue
+            }
+        }
+        return try await storeOnce(registration, mayBeNew: mayBeNew, application: application)
+    }
+
+    private func storeOnce(
+        _ registration: DeviceRegistration, mayBeNew: Bool, application: Application
     ) async throws(StorageError) -> UserRegistration {
         let found = try await query(registration.findStatement, registration.name(application.id))
         if found.rowCount == 1, let device = KnownDevice(found, row: 0), !device.isChanged(by: registration),

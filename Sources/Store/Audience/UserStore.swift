@@ -25,7 +25,10 @@ extension Store: UserRegistry {
             let after = devices.map { $0.profile.applying(change) }
             if let refusal = after.lazy.compactMap(\.refusal).first { return .refused(refusal) }
             let calls = zip(devices, after).flatMap { device, after in
-                DeviceChange(application: application, device: device.number, before: device.profile, after: after).calls
+                DeviceChange(
+                    application: application, device: device.number, before: device.profile, after: after,
+                    userLabel: change.userLabel
+                ).calls
             }
             if !calls.isEmpty { _ = try await connection.run(calls) }
             return .changed(

@@ -210,6 +210,8 @@ import Testing
         #expect(api.ports.with { $0.userRegistrations.last?.toldAliases } == ["external_id": .some("fan-2")])
         _ = await send("PATCH", "\(Self.subscriptions)/owner", #"{"identity":{"onesignal_id":"os-1"}}"#)
         #expect(api.ports.with { $0.userRegistrations.last?.toldAliases["onesignal_id"] } == .some("os-1"))
+        _ = await send("PATCH", "\(Self.subscriptions)/owner", #"{"identity":{"customer":"43"}}"#)
+        #expect(api.ports.with { $0.userRegistrations.last?.userLabel } == "customer")
         // A backend that names the user otherwise hands the gateway's name to nobody.
         _ = await send("POST", "\(Self.users)/by/crm/7/subscriptions", #"{"subscription":{"type":"iOSPush"}}"#, key: .rest)
         #expect(api.ports.with { $0.userRegistrations.last?.aliases.keys.sorted() } == ["crm", "external_id"])

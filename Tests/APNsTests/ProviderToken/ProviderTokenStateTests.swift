@@ -48,10 +48,14 @@ import Testing
     func expired() {
         var state = ProviderTokenState()
         _ = mint(&state, minute: 0)
+        #expect(state.isUsable(generation: 1))
         for _ in 0..<100 { #expect(state.refused(.expiredProviderToken, generation: 1, now: .seconds(60)) == .resend) }
+        // Who still holds it submits nothing more under it.
+        #expect(!state.isUsable(generation: 1))
         #expect(admit(&state, minute: 1) == .needsToken)
         let second = IssuedToken(value: mint(&state, minute: 1), generation: 2)
         #expect(admit(&state, minute: 1) == .use(second, renewalIsDue: false))
+        #expect(state.isUsable(generation: 2) && !state.isUsable(generation: 1))
         // Late answers about the old token say nothing about the new one.
         #expect(state.refused(.expiredProviderToken, generation: 1, now: .seconds(61)) == .resend)
         #expect(admit(&state, minute: 2) == .use(second, renewalIsDue: false))
@@ -64,6 +68,7 @@ import Testing
         #expect(state.refused(.expiredProviderToken, generation: 1, now: .seconds(60)) == .resend)
         let second = IssuedToken(value: mint(&state, minute: 1), generation: 2)
         #expect(state.refused(.expiredProviderToken, generation: 2, now: .seconds(120)) == .wait(opensCircuit: true))
+        #expect(!state.isUsable(generation: 2))
         #expect(state.refused(.expiredProviderToken, generation: 2, now: .seconds(120)) == .wait(opensCircuit: false))
         #expect(admit(&state, minute: 2) == .held(.expiredProviderToken, delay: .seconds(60)))
         #expect(admit(&state, minute: 3) == .probe(second))

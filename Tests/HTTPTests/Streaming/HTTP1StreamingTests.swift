@@ -61,6 +61,9 @@ import Testing
             let text = String(decoding: received, as: UTF8.self)
             #expect(isClosed && text.hasSuffix("\r\n\r\nend"))
             #expect(!text.contains("transfer-encoding"))
+            let (head, _) = try await begin(running, "HEAD /stream HTTP/1.0\r\n\r\n")
+            let (answer, _) = try await onThread { head.receiveToEnd() }
+            #expect(!String(decoding: answer, as: UTF8.self).contains("transfer-encoding"))
         }
     }
 

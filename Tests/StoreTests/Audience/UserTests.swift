@@ -188,6 +188,48 @@ import Testing
         }
     }
 
+    @Test("who is named by another label than external_id leaves just as little behind")
+    func leavesUnderItsOwnLabel() async throws {
+        try await StoreFixture.with { fixture in
+            for number in 1...2 {
+                var told = Self.told(number)
+                told.aliases = ["customer": "42"]
+                told.tags = ["plan": "gold"]
+                _ = try await fixture.registerUser(told)
+                try await fixture.hold("match-1", device: number)
+            }
+            var change = DeviceRegistration()
+            change.aliases = ["customer": "43"]
+            change.userLabel = "customer"
+            change.givesUserID = true
+            change.tagsBelongToUser = true
+            let result = try await fixture.store.changeUser(
+                Self.user("customer", "42", proof: Self.alias("customer", "42")), by: change,
+                application: fixture.application.id)
+            guard case .changed(let devices) = result else { throw FixtureError.unexpected("\(result)") }
+            #expect(devices.count == 2 && Set(devices.map(\.profile.userID)).count == 2)
+            #expect(try await fixture.number("select count(*) from update_token") == 0)
+            #expect(try await fixture.number("select count(*) from device_tag") == 0)
+        }
+    }
+
+    @Test("takes a push token that another registration stores at this moment")
+    func takesTokenThatIsStoredNow() async throws {
+        try await StoreFixture.with { fixture in
+            let (device, _) = try await fixture.registerUser(Self.told(1))
+            try await fixture.session.execute("begin")
+            try await fixture.session.queryUnprepared(
+                "insert into device (app_id, push_token, environment) values ($1, $2, 0)",
+                [.int32(fixture.application.id.rawValue), .bytes(StoreFixture.pushToken(2))])
+            let told = Self.told(2, subscription: device.subscriptionID)
+            let changing = Task { try await fixture.registerUser(told) }
+            try await fixture.waitUntilBlocked()
+            try await fixture.session.execute("commit")
+            #expect(try await changing.value.0.subscriptionID == device.subscriptionID)
+            #expect(try await fixture.number("select count(*) from device") == 1)
+        }
+    }
+
     @Test("goes with its devices, their tokens and names, and nobody else's")
     func isRemoved() async throws {
         try await StoreFixture.with { fixture in
