@@ -252,6 +252,17 @@ private struct Backend {
         #expect(api.ports.with { $0.startTokens.isEmpty && $0.updateTokens.isEmpty })
     }
 
+    @Test("tell the store by which label the user is proven, so that who leaves under it leaves nothing behind")
+    func ownLabel() async throws {
+        api.ports.with { $0.access = Backend.access }
+        let token = try Backend.token(Backend.claims.with("identity", #"{"crm":"7"}"#))
+        let user = "\(Self.users)/by/crm/7/identity"
+        #expect(await send(("PATCH", user, #"{"identity":{"crm":null}}"#), token: token).status == 200)
+        #expect(api.ports.with { $0.userChanges.last?.userLabel } == "crm")
+        _ = await send(("DELETE", "\(user)/external_id", ""), token: token)
+        #expect(api.ports.with { $0.userChanges.last?.userLabel } == "crm")
+    }
+
     @Test("are asked for no other proof than those under /v1")
     func deviceRoutes() async throws {
         api.ports.with { $0.access = Backend.access }
