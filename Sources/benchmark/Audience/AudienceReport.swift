@@ -41,21 +41,13 @@ struct AudienceReport {
     func json() -> String {
         var writer = JSONWriter()
         writer.beginObject()
-        writer.member("program", "benchmark audience")
-        writer.member("at", WallClock.seconds)
-        writer.member("build", Machine.build)
-        machine.write(to: &writer)
-        writer.key("inputs")
-        writer.beginObject()
-        writer.member("devices", options.deviceCount)
-        writer.member("page", options.pageCount)
-        writer.member("list", options.listCount)
-        writer.member("repetitions", options.repetitionCount)
-        writer.key("postgresql")
-        writer.beginObject()
-        for setting in databaseSettings { writer.member(setting.name, setting.value) }
-        writer.endObject()
-        writer.endObject()
+        let head = ReportHead(program: "benchmark audience", machine: machine, databaseSettings: databaseSettings)
+        head.write(to: &writer) { writer in
+            writer.member("devices", options.deviceCount)
+            writer.member("page", options.pageCount)
+            writer.member("list", options.listCount)
+            writer.member("repetitions", options.repetitionCount)
+        }
         writer.key("goals")
         writer.beginArray()
         // Issue 4; nothing more is asked for than what must be.

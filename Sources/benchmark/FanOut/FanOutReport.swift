@@ -22,11 +22,8 @@ struct FanOutReport {
     func json() -> String {
         var writer = JSONWriter()
         writer.beginObject()
-        writer.member("program", "benchmark fan-out")
-        writer.member("at", WallClock.seconds)
-        writer.member("build", Machine.build)
-        machine.write(to: &writer)
-        writeInputs(to: &writer)
+        let head = ReportHead(program: "benchmark fan-out", machine: machine, databaseSettings: results.databaseSettings)
+        head.write(to: &writer) { writeInputs(to: &$0) }
         writer.key("goals")
         writer.beginArray()
         for goal in goals { goal.write(to: &writer) }
@@ -45,8 +42,6 @@ struct FanOutReport {
     }
 
     private func writeInputs(to writer: inout JSONWriter) {
-        writer.key("inputs")
-        writer.beginObject()
         writer.member("pushes", options.pushCount)
         writer.member("devices", options.deviceCount)
         writer.member("few_devices", options.fewDeviceCount)
@@ -64,11 +59,6 @@ struct FanOutReport {
         let isPinned = !Sink.pinning(to: Sink.clientCore).isEmpty
         writer.member("sender_core", isPinned ? Sink.clientCore : nil as Int?)
         writer.member("sink_core_of_sender", isPinned ? Sink.sinkCore : nil as Int?)
-        writer.key("postgresql")
-        writer.beginObject()
-        for setting in results.databaseSettings { writer.member(setting.name, setting.value) }
-        writer.endObject()
-        writer.endObject()
     }
 
     private func writeSender(_ name: String, _ results: SenderResults, to writer: inout JSONWriter) {

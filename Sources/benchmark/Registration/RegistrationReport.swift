@@ -32,22 +32,14 @@ struct RegistrationReport {
     func json() -> String {
         var writer = JSONWriter()
         writer.beginObject()
-        writer.member("program", "benchmark registration")
-        writer.member("at", WallClock.seconds)
-        writer.member("build", Machine.build)
-        machine.write(to: &writer)
-        writer.key("inputs")
-        writer.beginObject()
-        writer.member("registrations", options.registrationCount)
-        writer.member("devices", options.deviceCount)
-        writer.member("clients", options.clientCount)
-        writer.member("connections", RegistrationBenchmark.connectionCount)
-        writer.member("repetitions", options.repetitionCount)
-        writer.key("postgresql")
-        writer.beginObject()
-        for setting in databaseSettings { writer.member(setting.name, setting.value) }
-        writer.endObject()
-        writer.endObject()
+        let head = ReportHead(program: "benchmark registration", machine: machine, databaseSettings: databaseSettings)
+        head.write(to: &writer) { writer in
+            writer.member("registrations", options.registrationCount)
+            writer.member("devices", options.deviceCount)
+            writer.member("clients", options.clientCount)
+            writer.member("connections", RegistrationBenchmark.connectionCount)
+            writer.member("repetitions", options.repetitionCount)
+        }
         writer.key("goals")
         writer.beginArray()
         // Issue 4; nothing more is asked for than what must be.
