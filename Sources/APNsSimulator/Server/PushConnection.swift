@@ -115,7 +115,7 @@ actor PushConnection: ReadinessHandler {
 
     /// Reads once; false when nothing more can be read now.
     private func readInput(_ settings: SimulatorSettings) throws -> Bool {
-        if isFinished || closesWhenFlushed || isStalled { return false }
+        if isFinished || isStalled || closesWhenFlushed && !isLeaving { return false }
         input.removeAll(keepingCapacity: true)
         switch try stream.read(into: &input, limit: PushConnection.chunkByteCount) {
         case .bytes:
@@ -185,7 +185,7 @@ actor PushConnection: ReadinessHandler {
         }
         if !isFinished { try stream.flush() }
         guard !isFinished, stream.unsentByteCount == 0 else { return }
-        if closesWhenFlushed { finish() } else if session.isFinished { try leave() }
+        if closesWhenFlushed || session.isFinished { try leave() }
     }
 
     /// Ends the connection in order after the last answer: closed with requests unread, TCP would reset it, and answers that the system
@@ -193,6 +193,7 @@ actor PushConnection: ReadinessHandler {
     private func leave() throws {
         guard !isLeaving else { return }
         isLeaving = true
+        dropPending()
         try stream.shutdownWrite()
         loop.schedule(after: PushConnection.leavingTime) { self.assumeIsolated { $0.finish() } }
     }
@@ -217,13 +218,18 @@ actor PushConnection: ReadinessHandler {
         isFinished = true
         stream.close()
         core.remove(self)
-        for answer in pending.values where !answer.isSilent { core.log.settle(answer.requestNumber, .unanswered) }
-        pending = [:]
-        held = []
-        due = [:]
+        dropPending()
         let wasOpen = isOpen
         core.log.count { tally in
             if wasOpen { tally.openConnectionCount -= 1 } else { tally.failedConnectionCount += 1 }
         }
+    }
+
+    /// Settles every stream that has no answer yet: it will not get one.
+    private func dropPending() {
+        for answer in pending.values where !answer.isSilent { core.log.settle(answer.requestNumber, .unanswered) }
+        pending = [:]
+        held = []
+        due = [:]
     }
 }

@@ -167,14 +167,9 @@ import Testing
         #expect(await first.frames.allSatisfy { $0.type != Frame.headers })
         test.simulator.removeRules()
         test.simulator.script(Self.effect { $0.close = .after })
-        // Closing with unread input makes TCP drop what the client has not read yet: the answer may be lost on its way.
-        var isAnswered = false
-        for _ in 0..<10 where !isAnswered {
-            let second = try await test.connect()
-            isAnswered = (try? await second.answer(to: test.push()).status) == 200
-            await second.waitUntilClosed()
-        }
-        #expect(isAnswered)
+        let second = try await test.connect()
+        #expect(try await second.answer(to: test.push()).status == 200)
+        await second.waitUntilClosed()
         #expect(test.simulator.requests().first?.outcome == .unanswered)
         #expect(test.simulator.requests().last?.outcome == .answered(status: 200, reason: nil))
         await test.simulator.stop()
