@@ -93,7 +93,7 @@ package struct APIHandler: HTTPHandler {
     private let deviceReading: DeviceReadingRoutes
     private let operations: OperationsRoutes
     private let now: @Sendable () -> Int64
-    private let metrics: Metrics
+    private let meters: RequestMeters
     private let logger: Logger
 
     /// Wires the routes.
@@ -121,7 +121,7 @@ package struct APIHandler: HTTPHandler {
         messages = MessageRoutes(reader: ports.reader)
         now = clock.now
         operations = OperationsRoutes(readiness: readiness, metrics: metrics)
-        self.metrics = metrics
+        meters = RequestMeters(metrics: metrics)
         self.logger = logger
     }
 
@@ -146,14 +146,7 @@ package struct APIHandler: HTTPHandler {
 
     /// Counts and logs one answer. What a client may choose freely, such as a path or an id, goes into neither.
     private func record(_ response: HTTPResponse, of route: Route?, duration: Duration) {
-        let labels = ["route": route?.name ?? "none", "method": route?.method ?? "none"]
-        metrics.counter(
-            "openpush_http_requests_total", help: "Requests answered, by route and status.",
-            labels: labels.merging(["status": "\(response.status)"]) { $1 }
-        ).add()
-        metrics.histogram(
-            "openpush_http_request_seconds", help: "Time from a whole request to its answer, by route.", labels: labels
-        ).observe(duration)
+        meters.count(route, status: response.status, duration: duration)
         logger.log(
             .debug, "Answered a request",
             [

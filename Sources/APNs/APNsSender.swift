@@ -55,9 +55,13 @@ package actor APNsSender: PushSender {
         for pool in pools.values { await pool.replaceTLS(context) }
     }
 
-    /// Takes nothing new, hands back what waits as not sent, and waits for what is on the wire, up to the timeout.
-    ///
-    /// What has no answer by then is unknown. The sender cannot be used afterwards.
+    /// Takes nothing new and hands back what waits as not sent: no push leaves after this returns. The sender cannot be used afterwards.
+    package func stopSubmitting() async {
+        isDraining = true
+        for pool in pools.values { await pool.stopSubmitting() }
+    }
+
+    /// Stops submitting and waits for what is on the wire, up to the timeout. What has no answer by then is unknown.
     package func drain(timeout: Duration) async {
         isDraining = true
         let draining = Array(pools.values)

@@ -97,14 +97,15 @@ package final class SocketStream {
     package var unsentByteCount: Int { unsent.count + (tls?.pendingCiphertextByteCount ?? 0) }
 
     /// Stops reading, so that the peer is slowed down by TCP. A connection that fails meanwhile is still reported, by `process`.
-    package func pauseReading() {
-        isReadingPaused = true
-        updateInterest()
-    }
+    ///
+    /// The loop goes on watching for input until some comes: a short pause, as while a request is answered, costs no system call.
+    package func pauseReading() { isReadingPaused = true }
 
     /// Reads again. Bytes may wait where the loop cannot see them: call `read` until `.wouldBlock`.
     package func resumeReading() {
         isReadingPaused = false
+        // Still watched, the socket has had nothing since: the loop will say when it has.
+        guard interest?.contains(.readable) != true else { return }
         receivableByteCount = SocketStream.receivedBytesPerTurn
         updateInterest()
     }

@@ -15,6 +15,7 @@ extension SocketStream {
         case .open:
             if readiness.contains(.writable) { try flush() }
             if readiness.contains(.closed), !wantsInput { throw lostConnection() }
+            if isReadingPaused, readiness.contains(.readable) { updateInterest() }
         }
         return phase == .open
     }

@@ -141,6 +141,7 @@ struct Daemon: Sendable {
         keepingUp.cancel()
         await bell.stop()
         let begunAt = ContinuousClock.now
+        for service in services { await service.sender.stopSubmitting() }
         // Whoever comes now is refused at once and turns to another daemon, instead of waiting for one that never answers.
         for service in services { await service.server.stopAccepting() }
         for listener in shared.listeners { listener.close() }

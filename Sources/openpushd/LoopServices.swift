@@ -16,6 +16,7 @@ struct SharedServices: Sendable {
     let apnsTLS: TLSContext
     let serverTLS: TLSContext?
     let listeners: [Listener]
+    let servers = HTTPServerGroup()
     let board = ProgressBoard()
     let jobs = ActiveJobs()
     let workers: WorkerBell
@@ -72,11 +73,13 @@ struct LoopServices: Sendable {
         let ledger = AnnouncedLedger(base: store, board: shared.board) { [workers = shared.workers] in
             workers.ring()
         }
+        let batched = BatchedServices(store: store, loop: loop)
         let handler = APIHandler(
             ports: APIPorts(
-                directory: store, admission: Admission(ledger: ledger, renderer: renderer, now: { SystemClocks.now().seconds }),
-                waiter: LedgerFanOutWaiter(ledger: ledger, board: shared.board, clock: clock), registry: store, users: store,
-                taps: TapBatcher(executor: loop, ledger: store, sleep: { await loop.sleep(for: $0) }), segments: store,
+                directory: batched.principals,
+                admission: Admission(ledger: ledger, renderer: renderer, now: { SystemClocks.now().seconds }),
+                waiter: LedgerFanOutWaiter(ledger: ledger, board: shared.board, clock: clock), registry: batched.registry,
+                users: store, taps: batched.taps, segments: store,
                 audiences: store, renderer: renderer, reader: store,
                 dashboards: store, events: events),
             clock: SystemClocks.api(on: loop),
@@ -89,7 +92,8 @@ struct LoopServices: Sendable {
             metrics: shared.metrics, logger: logger)
         let reports = ServerReports(metrics: shared.metrics, logger: logger)
         server = HTTPServer(
-            loop: loop, listeners: shared.listeners, tls: shared.serverTLS, handler: handler, report: { reports.note($0) })
+            loop: loop, listeners: shared.listeners, tls: shared.serverTLS, handler: handler,
+            group: shared.servers, report: { reports.note($0) })
     }
 
     private static func log(_ event: DatabasePool.Event, _ logger: Logger) {

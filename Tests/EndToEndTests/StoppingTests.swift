@@ -6,7 +6,7 @@ import Testing
 @Suite("A daemon that is told to stop", .enabled(if: TestDatabase.isAvailable), .timeLimit(.minutes(5))) struct StoppingTests {
     @Test("records what is on the wire and leaves the rest to the next one: nothing is lost or doubled")
     func drains() async throws {
-        // More connections would put everything on the wire while a busy machine gets around to stopping.
+        // With more connections all of them could be on the wire.
         try await Deployment.run(settings: ["OPENPUSH_APNS_CONNECTIONS": "1"]) { gateway in
             try await gateway.registerDevices(1...300)
             try await gateway.holdAnswers(after: 100)
@@ -14,6 +14,7 @@ import Testing
             #expect(await gateway.simulator.waitForRequests(150).count == 150)
             let old = gateway.daemon
             async let status = old.terminate()
+            // A daemon whose port is closed sends nothing any more, whatever streams become free.
             try await gateway.waitUntilClosed(old)
             try await gateway.releaseAnswers()
             #expect(await status == 0)

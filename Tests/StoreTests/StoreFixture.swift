@@ -230,3 +230,13 @@ extension StoreFixture {
         try await session.execute("update worker set lease_until = now() - interval '1 s' where worker_id = \(worker)")
     }
 }
+
+extension Store {
+    /// One start token, told by nobody in particular.
+    func setStartToken(_ token: [UInt8], activityType: String, device: DeviceName, application: ApplicationID)
+        async throws(StorageError) -> Bool
+    {
+        try await setStartToken(
+            StartTokenRegistration(application: application, device: device, activityType: activityType, token: token))
+    }
+}

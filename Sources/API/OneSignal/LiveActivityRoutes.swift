@@ -34,9 +34,11 @@ struct LiveActivityRoutes: Sendable {
         UserRequests.checkDeviceType(&checks)
         try checks.refuseIfAnythingIsWrong()
         guard let token else { preconditionFailure("a required field is neither there nor reported") }
-        let name = try await self.device(device, caller)
+        let registration = StartTokenRegistration(
+            application: caller.application.id, device: try Self.name(device), activityType: type, token: token,
+            owner: caller.proof)
         let isStored = try await Refusal.catching { () async throws(StorageError) in
-            try await registry.setStartToken(token, activityType: type, device: name, application: caller.application.id)
+            try await registry.setStartToken(registration)
         }
         guard isStored else { throw .unknownSubscription }
         return .json(status: 200) { $0.member("success", true) }
@@ -67,10 +69,11 @@ struct LiveActivityRoutes: Sendable {
             preconditionFailure("a required field is neither there nor reported")
         }
         let name = DeviceName.subscription(subscription)
-        try await checkOwner(of: name, caller)
-        if case .alias(let alias)? = user?.name { try await check(alias, of: name, caller) }
+        var owners = caller.proof.map { [$0] } ?? []
+        if case .alias(let alias)? = user?.name { owners.append(alias) }
+        for owner in owners { try await check(owner, of: name, caller) }
         let registration = UpdateTokenRegistration(
-            device: name, activityID: activity, token: token, activityType: nil, startedAt: nil)
+            device: name, activityID: activity, token: token, activityType: nil, startedAt: nil, owners: owners)
         let result = try await Refusal.catching { () async throws(StorageError) in
             try await registry.setUpdateToken(registration, application: caller.application.id)
         }
@@ -139,14 +142,14 @@ struct LiveActivityRoutes: Sendable {
 
     /// The device of a path, which is the user's where one was proven.
     private func device(_ parameter: String, _ caller: Caller) async throws(Refusal) -> DeviceName {
-        guard let subscription = UUID(parameter) else { throw .unknownSubscription }
-        let name = DeviceName.subscription(subscription)
-        try await checkOwner(of: name, caller)
+        let name = try Self.name(parameter)
+        if let proof = caller.proof { try await check(proof, of: name, caller) }
         return name
     }
 
-    private func checkOwner(of device: DeviceName, _ caller: Caller) async throws(Refusal) {
-        if let proof = caller.proof { try await check(proof, of: device, caller) }
+    private static func name(_ parameter: String) throws(Refusal) -> DeviceName {
+        guard let subscription = UUID(parameter) else { throw .unknownSubscription }
+        return .subscription(subscription)
     }
 
     private func check(_ alias: DeviceAlias, of device: DeviceName, _ caller: Caller) async throws(Refusal) {

@@ -52,7 +52,8 @@ struct DeviceRoutes: Sendable {
         }
         let device = try await self.device(pushToken, caller)
         let registration = UpdateTokenRegistration(
-            device: device, activityID: activityID, token: token, activityType: type, startedAt: startedAt)
+            device: device, activityID: activityID, token: token, activityType: type, startedAt: startedAt,
+            owners: caller.proof.map { [$0] } ?? [])
         let result = try await Refusal.catching { () async throws(StorageError) in
             try await registry.setUpdateToken(registration, application: caller.application.id)
         }
@@ -72,9 +73,11 @@ struct DeviceRoutes: Sendable {
         guard let pushToken, let type, let token else {
             preconditionFailure("a required field is neither there nor reported")
         }
-        let device = try await self.device(pushToken, caller)
+        let registration = StartTokenRegistration(
+            application: caller.application.id, device: .pushToken(pushToken), activityType: type, token: token,
+            owner: caller.proof)
         let isStored = try await Refusal.catching { () async throws(StorageError) in
-            try await registry.setStartToken(token, activityType: type, device: device, application: caller.application.id)
+            try await registry.setStartToken(registration)
         }
         guard isStored else { throw .unknownDevice }
         return .json(status: 200) { $0.member("activity_type", type) }

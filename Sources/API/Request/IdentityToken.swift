@@ -47,7 +47,7 @@ enum IdentityToken {
 
     /// What stands after `Bearer` in `Authorization` when it has the three parts of a token; an API key has none.
     static func candidate(in headers: HTTPHeaders) -> String? {
-        guard let value = headers["authorization"] else { return nil }
+        guard let value = headers["authorization"], value.utf8.count(where: { $0 == UInt8(ascii: ".") }) == 2 else { return nil }
         let words = value.split(whereSeparator: { $0 == " " || $0 == "\t" })
         guard words.count == 2, words[0].lowercased() == "bearer" else { return nil }
         return words[1].utf8.filter({ $0 == UInt8(ascii: ".") }).count == 2 ? String(words[1]) : nil

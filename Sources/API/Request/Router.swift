@@ -11,15 +11,25 @@ enum Router {
         case notFound
     }
 
+    private struct Entry: Sendable {
+        let route: Route
+        let method: String
+        let pattern: [String]
+    }
+
+    /// All routes by the number of their segments, in their order.
+    private static let entries = Dictionary(
+        grouping: Route.allCases.map { Entry(route: $0, method: $0.method, pattern: $0.pattern) }, by: \.pattern.count)
+
     static func match(_ request: HTTPRequest) -> Match {
-        guard let segments = request.pathSegments else { return .notFound }
+        guard let segments = request.pathSegments, let entries = entries[segments.count] else { return .notFound }
         var methods: [String] = []
-        for route in Route.allCases {
-            guard let parameters = parameters(of: route.pattern, in: segments) else { continue }
-            if route.method == request.method || (route.method == "GET" && request.method == "HEAD") {
-                return .found(route, parameters: parameters)
+        for entry in entries {
+            guard let parameters = parameters(of: entry.pattern, in: segments) else { continue }
+            if entry.method == request.method || (entry.method == "GET" && request.method == "HEAD") {
+                return .found(entry.route, parameters: parameters)
             }
-            methods.append(contentsOf: route.method == "GET" ? ["GET", "HEAD"] : [route.method])
+            methods.append(contentsOf: entry.method == "GET" ? ["GET", "HEAD"] : [entry.method])
         }
         return methods.isEmpty ? .notFound : .methodNotAllowed(methods)
     }
@@ -30,7 +40,6 @@ enum Router {
     }
 
     private static func parameters(of pattern: [String], in segments: [String]) -> [String]? {
-        guard pattern.count == segments.count else { return nil }
         var parameters: [String] = []
         for (expected, segment) in zip(pattern, segments) {
             if expected.utf8.first == UInt8(ascii: ":") {

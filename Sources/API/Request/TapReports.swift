@@ -14,7 +14,7 @@ struct TapReports: Sendable {
         for look in 0...lookCount {
             if look > 0 { await sleep(interval) }
             let result: ClickResult
-            do throws(TapFailure) { result = try await taps.count(tap) } catch { throw Refusal(error) }
+            do throws(BatchFailure) { result = try await taps.count(tap) } catch { throw Refusal(error) }
             switch result {
             case .counted(let notification): return notification
             case .unknownDevice: throw tap.device.subscription == nil ? .unknownDevice : .unknownSubscription
@@ -27,9 +27,9 @@ struct TapReports: Sendable {
 }
 
 extension Refusal {
-    fileprivate init(_ failure: TapFailure) {
+    fileprivate init(_ failure: BatchFailure) {
         switch failure {
-        case .tooManyWaiting: self = .tooManyTaps(retryAfterSeconds: TapLimits.retrySeconds)
+        case .tooManyWaiting: self = .tooManyTaps(retryAfterSeconds: BatchLimits.retrySeconds)
         case .storage(let error): self = .storage(error)
         }
     }

@@ -3,14 +3,18 @@ import Networking
 import Observability
 
 extension PushPool {
-    /// Takes nothing new, hands back what waits as not sent, and waits for what is on the wire.
-    ///
-    /// After the timeout what is still on the wire is unknown. The pool cannot be used afterwards.
-    func drain(timeout: Duration) async {
+    /// Takes nothing new and hands back what waits as not sent. The pool cannot be used afterwards.
+    func stopSubmitting() {
+        guard !isDraining else { return }
         isDraining = true
         lanes.forEach { $0.completeWaiting(.notSent) }
         lanes.removeFinished()
         connectTask?.task.cancel()
+    }
+
+    /// Stops submitting and waits for what is on the wire. After the timeout what is still there is unknown.
+    func drain(timeout: Duration) async {
+        stopSubmitting()
         let timer = loop.schedule(after: timeout) { self.assumeIsolated { $0.endDrain() } }
         await withCheckedContinuation { waiter in
             drainWaiters.append(waiter)

@@ -110,6 +110,27 @@ package struct ActivityWindow: Hashable, Sendable {
     package init(startedAt: Int64) { self.startedAt = startedAt }
 }
 
+/// A start token, as a device tells it.
+package struct StartTokenRegistration: Sendable {
+    package let application: ApplicationID
+    package let device: DeviceName
+    /// The attributes type.
+    package let activityType: String
+    package let token: [UInt8]
+    /// What the device must have at the moment the token is stored, where the caller proved to be that user.
+    package let owner: DeviceAlias?
+    /// Puts a validated request together.
+    package init(
+        application: ApplicationID, device: DeviceName, activityType: String, token: [UInt8], owner: DeviceAlias? = nil
+    ) {
+        self.application = application
+        self.device = device
+        self.activityType = activityType
+        self.token = token
+        self.owner = owner
+    }
+}
+
 /// What a device says of an activity it holds.
 package struct UpdateTokenRegistration: Sendable {
     package let device: DeviceName
@@ -119,8 +140,14 @@ package struct UpdateTokenRegistration: Sendable {
     package let activityType: String?
     /// Seconds since 1970; nil means now, or what is already stored.
     package let startedAt: Int64?
+    /// What the device must have at the moment the token is stored, where the caller proved or named the user.
+    package let owners: [DeviceAlias]
     /// Puts a validated request together.
-    package init(device: DeviceName, activityID: String, token: [UInt8], activityType: String?, startedAt: Int64?) {
+    package init(
+        device: DeviceName, activityID: String, token: [UInt8], activityType: String?, startedAt: Int64?,
+        owners: [DeviceAlias] = []
+    ) {
+        self.owners = owners
         self.device = device
         self.activityID = activityID
         self.token = token
@@ -135,7 +162,7 @@ package enum UpdateTokenResult: Sendable {
     case stored(ActivityWindow, catchUp: Bool)
     /// The device reported the end of the activity this token belongs to: it is not pushed again. Nothing is stored.
     case ended
-    /// There is no such device.
+    /// There is no such device, or it is not the owner's.
     case unknownDevice
 }
 
@@ -145,9 +172,8 @@ package protocol DeviceRegistry: Sendable {
     func register(_ device: DeviceRegistration, application: Application) async throws(StorageError) -> RegistrationResult
     /// Whether there is such a device, and it has that alias.
     func has(_ alias: DeviceAlias, device: DeviceName, application: ApplicationID) async throws(StorageError) -> Bool
-    /// Stores a start token for a type; false when there is no such device.
-    func setStartToken(_ token: [UInt8], activityType: String, device: DeviceName, application: ApplicationID)
-        async throws(StorageError) -> Bool
+    /// Stores a start token for a type; false when there is no such device, or it is not the owner's.
+    func setStartToken(_ registration: StartTokenRegistration) async throws(StorageError) -> Bool
     /// Removes the device's start token of a type; false when there is none.
     func removeStartToken(activityType: String, device: DeviceName, application: ApplicationID) async throws(StorageError) -> Bool
     /// Stores an update token, and queues the latest state when it moved on before the token came.

@@ -43,32 +43,8 @@ package protocol TapLedger: Sendable {
     func count(_ taps: [Tap]) async throws(StorageError) -> [ClickResult]
 }
 
-/// Why a tap was not counted.
-package enum TapFailure: Error, Equatable, Sendable {
-    /// Too many wait already; this one was not looked at.
-    case tooManyWaiting
-    case storage(StorageError)
-}
-
 /// Counts taps one by one, as callers see it.
 package protocol TapCounter: Sendable {
     /// Returns after the commit.
-    func count(_ tap: Tap) async throws(TapFailure) -> ClickResult
-}
-
-/// How taps are put together.
-package struct TapLimits: Sendable {
-    /// Most taps of one statement. Source: a prototype counted 7,000 taps a second one by one, 51,000 with 50 a statement and
-    /// 75,000 with 200; `benchmark clicks` repeats that with the real thing.
-    package var batchCount = 100
-    /// How long the first tap of a batch waits for others. Default 5 ms: nobody notices it.
-    package var wait: Duration = .milliseconds(5)
-    /// Most batches in the database at once, so that most of a loop's connections are left to others.
-    package var openBatchCount = 3
-    /// Most taps that wait; more are refused. Default 5,000: less than a second's work.
-    package var waitingCount = 5_000
-    /// Seconds after which a refused tap should be told again.
-    package static let retrySeconds = 1
-    /// The defaults.
-    package init() {}
+    func count(_ tap: Tap) async throws(BatchFailure) -> ClickResult
 }

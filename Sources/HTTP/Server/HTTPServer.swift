@@ -1,9 +1,10 @@
 package import Networking
 package import Security
+import Synchronization
 
 /// Serves HTTP/1.1 and HTTP/2 on one event loop.
 ///
-/// One server a loop: several servers share their listeners, and a connection stays on the loop that took it. With TLS the version
+/// One server a loop: several servers share their listeners, and a connection stays on the loop it was given to. With TLS the version
 /// is what ALPN agreed on; in clear a client that begins with the HTTP/2 preface gets HTTP/2.
 package actor HTTPServer {
     /// Connections accepted for one event of a listener, so that a flood of them leaves the loop to the others.
@@ -25,6 +26,7 @@ package actor HTTPServer {
     private let report: @Sendable (HTTPServerEvent) -> Void
     private let dates = HTTPDateCache()
     private let memory: RequestMemory
+    private let group: HTTPServerGroup
 
     private var state = State.new
     private var connections: [ObjectIdentifier: HTTPConnection] = [:]
@@ -35,10 +37,12 @@ package actor HTTPServer {
 
     /// - Parameters:
     ///   - tls: a server context that offers "h2" and "http/1.1"; nil serves in clear.
+    ///   - group: of all servers with these listeners.
     ///   - report: called on the loop for each event; must not block.
     package init(
         loop: EventLoop, listeners: [Listener], tls: TLSContext?, handler: any HTTPHandler,
-        limits: HTTPServerLimits = HTTPServerLimits(), report: @escaping @Sendable (HTTPServerEvent) -> Void = { _ in }
+        limits: HTTPServerLimits = HTTPServerLimits(), group: HTTPServerGroup = HTTPServerGroup(),
+        report: @escaping @Sendable (HTTPServerEvent) -> Void = { _ in }
     ) {
         self.loop = loop
         self.listeners = listeners
@@ -46,6 +50,7 @@ package actor HTTPServer {
         self.handler = handler
         self.limits = limits
         memory = RequestMemory(byteCount: limits.requestMemoryByteCount)
+        self.group = group
         self.report = report
     }
 
@@ -53,6 +58,7 @@ package actor HTTPServer {
     package func start() throws(SystemError) {
         precondition(state == .new, "a server is started once")
         state = .serving
+        group.add(self)
         for listener in listeners {
             let acceptor = Acceptor(listener: listener, server: self)
             try loop.watch(listener.rawDescriptor, for: .readable, shared: true, handler: acceptor)
@@ -79,6 +85,7 @@ package actor HTTPServer {
     package func stopAccepting() {
         guard state == .serving else { return }
         for listener in listeners { loop.unwatch(listener.rawDescriptor) }
+        group.remove(self)
         state = .draining
     }
 
@@ -111,7 +118,7 @@ package actor HTTPServer {
             }
             do {
                 guard let accepted = try listener.accept() else { return }
-                open(accepted.takeDescriptor())
+                give(accepted.takeDescriptor())
             } catch {
                 report(.acceptFailed(error))
                 pauseAccepting()
@@ -119,6 +126,18 @@ package actor HTTPServer {
                 return
             }
         }
+    }
+
+    private func give(_ descriptor: consuming FileDescriptor) {
+        guard let server = group.place(), server !== self else { return open(descriptor) }
+        let handover = Handover(descriptor)
+        Task { await server.take(handover) }
+    }
+
+    /// Opens a connection that another server accepted. One that has begun to drain meanwhile closes it: its listeners close as well.
+    private func take(_ handover: Handover) {
+        guard state == .serving, let descriptor = handover.take() else { return }
+        open(descriptor)
     }
 
     private func open(_ descriptor: consuming FileDescriptor) {
@@ -131,12 +150,14 @@ package actor HTTPServer {
             report(.connectionOpened)
             connection.assumeIsolated { $0.activate() }
         } catch {
+            group.left(self)
             report(.connectionClosed(.failed(error.description)))
         }
     }
 
     private func ended(_ identifier: ObjectIdentifier) {
         connections[identifier] = nil
+        group.left(self)
         if connections.isEmpty { resumeDrainWaiters() }
         if isAcceptingPaused { resumeAccepting() }
     }
@@ -166,4 +187,13 @@ private final class Acceptor: ReadinessHandler {
     func ready(_ readiness: Readiness) {
         server.assumeIsolated { $0.accept(from: listener) }
     }
+}
+
+/// A connection on its way to another loop; closed where nobody takes it.
+private final class Handover: Sendable {
+    private let descriptor: Mutex<FileDescriptor?>
+
+    init(_ descriptor: consuming FileDescriptor) { self.descriptor = Mutex(descriptor) }
+
+    func take() -> FileDescriptor? { descriptor.withLock { $0.take() } }
 }

@@ -16,15 +16,12 @@ extension Store: DeviceRegistry {
 
     package func has(_ alias: DeviceAlias, device: DeviceName, application: ApplicationID) async throws(StorageError) -> Bool {
         let found = try await query(
-            DeviceStatements.hasAlias[device],
-            [.application(application), device.parameter, .text(alias.label.text), .text(alias.identifier.text)])
+            DeviceStatements.hasAlias[device], device.parameters(with: alias, application))
         return found.rowCount == 1
     }
 
-    package func setStartToken(_ token: [UInt8], activityType: String, device: DeviceName, application: ApplicationID)
-        async throws(StorageError) -> Bool
-    {
-        try await store(startToken: token, activityType: activityType, device: device, application: application)
+    package func setStartToken(_ registration: StartTokenRegistration) async throws(StorageError) -> Bool {
+        try await setStartTokens([registration])[0]
     }
 
     package func removeStartToken(activityType: String, device: DeviceName, application: ApplicationID)

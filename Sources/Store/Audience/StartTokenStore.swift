@@ -1,29 +1,62 @@
-import Gateway
+package import Gateway
 import PostgreSQL
 
 extension Store {
-    func store(
-        startToken token: [UInt8], activityType: String, device name: DeviceName, application: ApplicationID
-    ) async throws(StorageError) -> Bool {
-        let key: [Parameter] = [.application(application), name.parameter, .text(activityType)]
-        do throws(StorageError) {
-            let registered = try await query(StartTokenStatements.register[name], key + [.bytes(token)])
-            guard registered.rowCount == 1 else { return false }
-            if registered.bool(row: 0, column: 0) { return true }
-        } catch {
-            // Another device has the token.
-            guard error == .refused(sqlState: SQLState.uniqueViolation) else { throw error }
+    /// Stores many; each is answered as `setStartToken` would answer it. Those of one device, or with one token, come in their order.
+    package func setStartTokens(_ registrations: [StartTokenRegistration]) async throws(StorageError) -> [Bool] {
+        var answers = Array(repeating: false, count: registrations.count)
+        for round in StartTokenRounds(registrations) {
+            let outcomes = try await storeTogether(round.map { registrations[$0] })
+            for (index, outcome) in zip(round, outcomes) {
+                switch outcome {
+                case .stored: answers[index] = true
+                case .unknown: answers[index] = false
+                case .notAlone: answers[index] = try await storeAlone(registrations[index])
+                }
+            }
         }
-        try await query(StartTokenStatements.addType, [.application(application), .text(activityType)])
+        return answers
+    }
+
+    private func storeTogether(_ round: [StartTokenRegistration]) async throws(StorageError) -> [StartTokenOutcome] {
+        do throws(StorageError) {
+            let result = try await query(
+                StartTokenStatements.register[round[0].device],
+                [
+                    .application(round[0].application), .names(round.map(\.device)), .textArray(round.map(\.activityType)),
+                    .bytesArray(round.map(\.token)), .textArray(round.map { $0.owner?.label.text ?? "" }),
+                    .textArray(round.map { $0.owner?.identifier.text ?? "" }),
+                ])
+            var outcomes = Array(repeating: StartTokenOutcome.unknown, count: round.count)
+            for row in 0..<result.rowCount {
+                outcomes[Int(result.int64(row: row, column: 0)) - 1] = result.bool(row: row, column: 1) ? .stored : .notAlone
+            }
+            return outcomes
+        } catch {
+            // Another device came by one of the tokens meanwhile.
+            guard error == .refused(sqlState: SQLState.uniqueViolation) else { throw error }
+            return Array(repeating: .notAlone, count: round.count)
+        }
+    }
+
+    /// Takes the token from whoever has it.
+    private func storeAlone(_ registration: StartTokenRegistration) async throws(StorageError) -> Bool {
+        let application = Parameter.application(registration.application)
+        try await query(StartTokenStatements.addType, [application, .text(registration.activityType)])
         return try await transaction { connection in
             let device = try await connection.run([
-                StatementCall(StartTokenStatements.lockToken, [.application(application), .bytes(token)]),
-                StatementCall(StartTokenStatements.device[name], key),
+                StatementCall(StartTokenStatements.lockToken, [application, .bytes(registration.token)]),
+                StatementCall(
+                    StartTokenStatements.device[registration.device],
+                    [application, registration.device.parameter, .text(registration.activityType)]),
             ])[1]
-            guard device.rowCount == 1 else { return false }
+            guard device.rowCount == 1,
+                try await self.isOwned(
+                    registration.device, by: registration.owner.map { [$0] } ?? [], registration.application, on: connection)
+            else { return false }
             let row: [Parameter] = [
-                .application(application), .int32(device.int32(row: 0, column: 2)), .int64(device.int64(row: 0, column: 0)),
-                .bytes(token),
+                application, .int32(device.int32(row: 0, column: 2)), .int64(device.int64(row: 0, column: 0)),
+                .bytes(registration.token),
             ]
             _ = try await connection.run([
                 StatementCall(StartTokenStatements.lockRows, row),
@@ -33,6 +66,16 @@ extension Store {
         }
     }
 
+    /// Whether a device that is locked has all these aliases. Who changes them changes the device's row.
+    func isOwned(
+        _ device: DeviceName, by owners: [DeviceAlias], _ application: ApplicationID, on connection: DatabaseConnection
+    ) async throws -> Bool {
+        guard !owners.isEmpty else { return true }
+        let found = try await connection.run(
+            owners.map { StatementCall(DeviceStatements.hasAlias[device], device.parameters(with: $0, application)) })
+        return found.allSatisfy { $0.rowCount == 1 }
+    }
+
     func remove(
         startTokenOf activityType: String, device name: DeviceName, application: ApplicationID
     ) async throws(StorageError) -> Bool {
@@ -40,6 +83,14 @@ extension Store {
             StartTokenStatements.remove[name], [.application(application), name.parameter, .text(activityType)])
         return removed.affectedRowCount > 0
     }
+}
+
+private enum StartTokenOutcome {
+    case stored
+    /// There is no such device.
+    case unknown
+    /// Another device has the token, the type is new, or the device changed meanwhile.
+    case notAlone
 }
 
 enum StartTokenStatements {

@@ -54,7 +54,9 @@ extension Store {
                 [.application(application), .text(registration.activityID), Parameter(registration.activityType)]),
             StatementCall(UpdateTokenStatements.find[registration.device], registration.key(application)),
         ])[4]
-        guard found.rowCount == 1 else { return (.unknownDevice, []) }
+        guard found.rowCount == 1,
+            try await isOwned(registration.device, by: registration.owners, application, on: connection)
+        else { return (.unknownDevice, []) }
         let known = KnownActivity(found)
         if known.isEnded(for: registration) { return (.ended, []) }
         guard isAlone || !known.hasPendingState else { return (nil, []) }

@@ -65,14 +65,16 @@ struct ClickBenchmark {
         guard let sealingKey = SealingKey(bytes: RandomBytes.generate(count: 32)) else {
             preconditionFailure("32 bytes are a sealing key")
         }
-        var limits = TapLimits()
+        var limits = BatchLimits.taps
         // All callers wait at once here, as they would with several daemons' worth of phones.
         limits.waitingCount = max(limits.waitingCount, options.clientCount)
-        let batcher = TapBatcher(
-            executor: loop, ledger: Store(pool: pool, sealingKey: sealingKey), limits: limits,
-            sleep: { await loop.sleep(for: $0) })
+        let store = Store(pool: pool, sealingKey: sealingKey)
+        let batched = BatchedTaps(
+            RequestBatcher(executor: loop, limits: limits, sleep: { await loop.sleep(for: $0) }) {
+                (taps) async throws(StorageError) in try await store.count(taps)
+            })
         let ways: [(WritableKeyPath<ClickResults, TapFigures>, any TapCounter)] = [
-            (\.single, SingleTaps(pool: pool)), (\.batched, batcher),
+            (\.single, SingleTaps(pool: pool)), (\.batched, batched),
         ]
         for number in 1...options.repetitionCount {
             FanOutBenchmark.tell("taps, \(number) of \(options.repetitionCount)")
@@ -92,7 +94,7 @@ private struct SingleTaps: TapCounter {
 
     let pool: DatabasePool
 
-    func count(_ tap: Tap) async throws(TapFailure) -> ClickResult {
+    func count(_ tap: Tap) async throws(BatchFailure) -> ClickResult {
         let parameters: [Parameter] = [
             .int32(tap.application.rawValue), .bytes(tap.device.pushToken ?? []), .text(tap.activityID),
         ]

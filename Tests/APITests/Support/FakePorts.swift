@@ -173,13 +173,15 @@ final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, 
             return $0.registration
         }
     }
-    func setStartToken(_ token: [UInt8], activityType: String, device: DeviceName, application: ApplicationID)
-        async throws(StorageError) -> Bool
-    {
+    func setStartToken(_ registration: StartTokenRegistration) async throws(StorageError) -> Bool {
         try check()
         return state.withLock {
-            $0.startTokens.append(activityType)
-            $0.devices.append(device)
+            $0.devices.append(registration.device)
+            if let owner = registration.owner {
+                $0.askedAliases.append(owner)
+                guard $0.hasAlias else { return false }
+            }
+            $0.startTokens.append(registration.activityType)
             return $0.isKnown
         }
     }
@@ -240,7 +242,7 @@ final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, 
     func removeUser(_ user: UserSelector, application: ApplicationID) async throws(StorageError) -> UserChange {
         try await readUser(user, application: application)
     }
-    func count(_ tap: Tap) async throws(TapFailure) -> ClickResult {
+    func count(_ tap: Tap) async throws(BatchFailure) -> ClickResult {
         do throws(StorageError) { try check() } catch { throw .storage(error) }
         if state.withLock({ $0.areTapsRefused }) { throw .tooManyWaiting }
         return state.withLock {

@@ -51,9 +51,15 @@ struct PlanTests {
         let known = try await database.fixture.text("select public_id::text from device where device_id = \(device)")
         let subscription = "'\(try #require(known))'"
         calls += [DeviceStatements.findNamed, DeviceStatements.lockNamed].map { Call($0, [app, push, subscription]) }
-        for (key, of) in [(push, \DeviceStatement.byPushToken), (subscription, \DeviceStatement.bySubscription)] {
+        let owner = ["array['external_id']", "array['user-7']"]
+        for (key, keys, of) in [
+            (push, "array[\(push)]::bytea[]", \DeviceStatement.byPushToken),
+            (subscription, "array[\(subscription)]::uuid[]", \DeviceStatement.bySubscription),
+        ] {
             calls += [
-                Call(StartTokenStatements.register[keyPath: of], [app, key, name, token]),
+                Call(
+                    StartTokenStatements.register[keyPath: of],
+                    [app, keys, "array[\(name)]", "array[\(token)]::bytea[]"] + owner),
                 Call(StartTokenStatements.device[keyPath: of], [app, key, name]),
                 Call(StartTokenStatements.remove[keyPath: of], [app, key, name]),
                 Call(UpdateTokenStatements.find[keyPath: of], [app, key, "'match-0'"]),

@@ -1,16 +1,17 @@
-/// Has the taps of one event loop counted together: one statement and one commit for many.
+/// Has requests of one event loop answered together: one statement and one commit for many.
 ///
-/// A tap waits until its batch is full or `TapLimits.wait` is over, and for one of the open batches to end. It is answered when its
-/// batch is committed.
-package actor TapBatcher: TapCounter {
+/// A request waits until its batch is full or `BatchLimits.wait` is over (or, where batches are eager, no other is open), and for one of
+/// the open batches to end. Its batch begins after
+/// it came, and it is answered when that is committed: nobody hears what was read before they asked.
+package actor RequestBatcher<Request: Sendable, Answer: Sendable> {
     private struct Waiting {
-        let tap: Tap
-        let continuation: CheckedContinuation<Result<ClickResult, TapFailure>, Never>
+        let request: Request
+        let continuation: CheckedContinuation<Result<Answer, BatchFailure>, Never>
     }
 
     private let executor: any SerialExecutor
-    private let ledger: any TapLedger
-    private let limits: TapLimits
+    private let answerTogether: @Sendable ([Request]) async throws(StorageError) -> [Answer]
+    private let limits: BatchLimits
     private let sleep: @Sendable (Duration) async -> Void
 
     /// Full batches, the oldest first.
@@ -22,7 +23,7 @@ package actor TapBatcher: TapCounter {
     private var formingNumber = 0
     private var openBatchCount = 0
     private var waitingCount = 0
-    /// Taps that were not refused, since the start.
+    /// Requests that were not refused, since the start.
     private(set) var acceptedCount = 0
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
@@ -30,22 +31,24 @@ package actor TapBatcher: TapCounter {
     /// - Parameters:
     ///   - executor: the event loop on which the callers are.
     ///   - sleep: returns after that time.
+    ///   - answerTogether: answers all or none, one answer a request in their order.
     package init(
-        executor: any SerialExecutor, ledger: any TapLedger, limits: TapLimits = TapLimits(),
-        sleep: @escaping @Sendable (Duration) async -> Void
+        executor: any SerialExecutor, limits: BatchLimits, sleep: @escaping @Sendable (Duration) async -> Void,
+        answerTogether: @escaping @Sendable ([Request]) async throws(StorageError) -> [Answer]
     ) {
         self.executor = executor
-        self.ledger = ledger
         self.limits = limits
         self.sleep = sleep
+        self.answerTogether = answerTogether
     }
 
-    package func count(_ tap: Tap) async throws(TapFailure) -> ClickResult {
+    /// Returns after the commit.
+    package func answer(_ request: Request) async throws(BatchFailure) -> Answer {
         guard waitingCount < limits.waitingCount else { throw .tooManyWaiting }
         waitingCount += 1
         acceptedCount += 1
         let result = await withCheckedContinuation { continuation in
-            forming.append(Waiting(tap: tap, continuation: continuation))
+            forming.append(Waiting(request: request, continuation: continuation))
             if forming.count == limits.batchCount {
                 full.append(takeForming())
                 openBatches()
@@ -59,7 +62,8 @@ package actor TapBatcher: TapCounter {
     private func setAlarm() {
         let number = formingNumber
         Task {
-            await sleep(limits.wait)
+            // What the loop has at hand at this moment still comes along.
+            if !limits.isEager || openBatchCount > 0 { await sleep(limits.wait) }
             guard number == formingNumber else { return }
             isDue = true
             openBatches()
@@ -82,18 +86,18 @@ package actor TapBatcher: TapCounter {
             if !full.isEmpty { batch = full.removeFirst() } else if isDue { batch = takeForming() } else { return }
             openBatchCount += 1
             waitingCount -= batch.count
-            Task { await count(batch) }
+            Task { await answer(batch) }
         }
     }
 
-    private func count(_ batch: [Waiting]) async {
+    private func answer(_ batch: [Waiting]) async {
         do throws(StorageError) {
-            let results = try await ledger.count(batch.map(\.tap))
-            precondition(results.count == batch.count, "a result for each tap")
-            for (waiting, result) in zip(batch, results) { waiting.continuation.resume(returning: .success(result)) }
+            let answers = try await answerTogether(batch.map(\.request))
+            precondition(answers.count == batch.count, "an answer to each request")
+            for (waiting, answer) in zip(batch, answers) { waiting.continuation.resume(returning: .success(answer)) }
         } catch {
             if error.isAboutValues, batch.count > 1 {
-                await countOneByOne(batch)
+                await answerOneByOne(batch)
             } else {
                 fail(batch, error)
             }
@@ -101,15 +105,16 @@ package actor TapBatcher: TapCounter {
             if error == .unavailable { failEverybody() }
         }
         openBatchCount -= 1
+        if limits.isEager, openBatchCount == 0, !forming.isEmpty { isDue = true }
         openBatches()
     }
 
-    /// One tap that PostgreSQL refuses must not keep the others from being counted.
-    private func countOneByOne(_ batch: [Waiting]) async {
+    /// One request that PostgreSQL refuses must not keep the others from being answered.
+    private func answerOneByOne(_ batch: [Waiting]) async {
         for waiting in batch {
             do throws(StorageError) {
-                let result = try await ledger.count([waiting.tap])
-                waiting.continuation.resume(returning: .success(result[0]))
+                let answers = try await answerTogether([waiting.request])
+                waiting.continuation.resume(returning: .success(answers[0]))
             } catch {
                 fail([waiting], error)
             }
