@@ -9,7 +9,7 @@ package actor RequestBatcher<Request: Sendable, Answer: Sendable> {
         let continuation: CheckedContinuation<Result<Answer, BatchFailure>, Never>
     }
 
-    private let executor: any SerialExecutor
+    private let executor: any SerialExecutor & TaskExecutor
     private let answerTogether: @Sendable ([Request]) async throws(StorageError) -> [Answer]
     private let limits: BatchLimits
     private let sleep: @Sendable (Duration) async -> Void
@@ -33,7 +33,7 @@ package actor RequestBatcher<Request: Sendable, Answer: Sendable> {
     ///   - sleep: returns after that time.
     ///   - answerTogether: answers all or none, one answer a request in their order.
     package init(
-        executor: any SerialExecutor, limits: BatchLimits, sleep: @escaping @Sendable (Duration) async -> Void,
+        executor: any SerialExecutor & TaskExecutor, limits: BatchLimits, sleep: @escaping @Sendable (Duration) async -> Void,
         answerTogether: @escaping @Sendable ([Request]) async throws(StorageError) -> [Answer]
     ) {
         self.executor = executor
@@ -61,13 +61,16 @@ package actor RequestBatcher<Request: Sendable, Answer: Sendable> {
 
     private func setAlarm() {
         let number = formingNumber
-        Task {
-            // What the loop has at hand at this moment still comes along.
-            if !limits.isEager || openBatchCount > 0 { await sleep(limits.wait) }
-            guard number == formingNumber else { return }
-            isDue = true
-            openBatches()
-        }
+        // What is awaited comes back to the loop as well: a hop to another thread costs more than most of this.
+        Task(executorPreference: executor) { await self.alarm(number) }
+    }
+
+    private func alarm(_ number: Int) async {
+        // What the loop has at hand at this moment came along.
+        if !limits.isEager || openBatchCount > 0 { await sleep(limits.wait) }
+        guard number == formingNumber else { return }
+        isDue = true
+        openBatches()
     }
 
     private func takeForming() -> [Waiting] {
@@ -86,7 +89,7 @@ package actor RequestBatcher<Request: Sendable, Answer: Sendable> {
             if !full.isEmpty { batch = full.removeFirst() } else if isDue { batch = takeForming() } else { return }
             openBatchCount += 1
             waitingCount -= batch.count
-            Task { await answer(batch) }
+            Task(executorPreference: executor) { await self.answer(batch) }
         }
     }
 

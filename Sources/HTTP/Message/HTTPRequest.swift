@@ -49,8 +49,9 @@ package struct HTTPRequest: Sendable, Equatable {
         guard path.utf8.first == UInt8(ascii: "/") else { return nil }
         if path.utf8.count == 1 { return [] }
         var segments: [String] = []
-        for segment in path.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
-            guard let decoded = PercentEncoding.decode(segment) else { return nil }
+        // By bytes: characters would be put together first.
+        for segment in path.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
+            guard let decoded = PercentEncoding.decode(Substring(segment)) else { return nil }
             segments.append(decoded)
         }
         return segments
