@@ -46,7 +46,7 @@ package struct APNsConfiguration: Sendable {
     package var pingInterval = Duration.seconds(60)
     package var pingTimeout = Duration.seconds(10)
     /// While all streams are taken, freed ones are filled in intervals of this length, so that TLS records fill up.
-    package var fillInterval = Duration.milliseconds(2)
+    package var fillInterval = Duration.milliseconds(4)
     /// How often deadlines are looked at while pushes are under way.
     package var tickInterval = Duration.milliseconds(250)
     /// Most batches a pool holds; another one is handed back unsent.

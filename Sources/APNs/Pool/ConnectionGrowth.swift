@@ -1,6 +1,7 @@
 /// Decides when a pool opens a connection.
 ///
-/// The first one at once; more only while pushes wait for streams, at a distance; after failures with growing pauses.
+/// The first one at once; more only while pushes wait for streams that are seldom free, at a distance; after failures with growing
+/// pauses.
 /// Apple blocks hosts that open and close connections in quick succession.
 struct ConnectionGrowth {
     /// What the decision is made from.
@@ -22,6 +23,12 @@ struct ConnectionGrowth {
     private var lastAttempt: ContinuousClock.Instant?
     /// Addresses tried since the last success; another address is tried at once.
     private var triedAddressCount = 0
+    /// Which share of the streams was free when the pool came to fill them, a mean of about the last four times.
+    private var freeShare = 0.0
+    /// From which share on the streams are not what pushes wait for: answers come faster than the pool submits, and another
+    /// connection would only take memory.
+    private static let ampleFreeShare = 0.5
+    private static let newestWeight = 0.25
 
     init(configuration: APNsConfiguration) { self.configuration = configuration }
 
@@ -30,8 +37,18 @@ struct ConnectionGrowth {
         guard situation.waitingCount > 0, !situation.isConnecting, now >= notBefore ?? now else { return false }
         guard situation.openCount > 0 else { return true }
         guard situation.openCount < configuration.connectionCount, !situation.hasUnproved else { return false }
-        guard situation.waitingCount > situation.streamCount else { return false }
+        guard situation.waitingCount > situation.streamCount, freeShare < Self.ampleFreeShare else { return false }
         return lastAttempt.map { now - $0 >= configuration.connectionSpacing } ?? true
+    }
+
+    /// The pool filled its streams, and pushes are left over.
+    ///
+    /// - Parameters:
+    ///   - freeCount: pushes that the open connections could take before.
+    ///   - busyCount: pushes that were on the wire.
+    mutating func filled(freeCount: Int, busyCount: Int) {
+        guard freeCount + busyCount > 0 else { return }
+        freeShare += (Double(freeCount) / Double(freeCount + busyCount) - freeShare) * Self.newestWeight
     }
 
     mutating func attempted(at now: ContinuousClock.Instant) { lastAttempt = now }

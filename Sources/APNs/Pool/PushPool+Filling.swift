@@ -139,12 +139,16 @@ extension PushPool {
 
     private func submit(under token: IssuedToken, limit: Int, while isUsable: () -> Bool, now: ContinuousClock.Instant) {
         var remaining = limit
+        var (freeCount, busyCount) = (0, 0)
         for connection in connections {
             visit(connection, now: now) { (connection) throws(ConnectionFailure) in
                 guard isUsable() else { return }
+                freeCount += connection.submittableCount(bodyByteCount: 1, now: now)
+                busyCount += connection.inFlightCount
                 try submit(on: connection, under: token, remaining: &remaining, now: now)
             }
         }
+        if lanes.waitingCount > 0 { growth.filled(freeCount: freeCount, busyCount: busyCount) }
     }
 
     /// Fills a connection's streams, batch after batch, and sends whenever a good piece of output is together.

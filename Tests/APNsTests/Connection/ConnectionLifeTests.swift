@@ -71,6 +71,25 @@ import Testing
             !growth.shouldConnect(Situation(waitingCount: 9_000, openCount: 4, streamCount: 4_000), now: start + .seconds(9)))
     }
 
+    @Test("opens no other connection while most streams are free whenever it comes to fill them")
+    func noNeed() {
+        var growth = ConnectionGrowth(configuration: APNsConfiguration())
+        growth.attempted(at: start)
+        growth.succeeded()
+        let full = Situation(waitingCount: 9_000, openCount: 1, streamCount: 1_000)
+        let later = start + .seconds(1)
+        // Answers come faster than pushes are submitted.
+        for _ in 0..<8 { growth.filled(freeCount: 900, busyCount: 100) }
+        #expect(!growth.shouldConnect(full, now: later))
+        // Answers come slowly now: after a few times it is streams that pushes wait for.
+        for _ in 0..<8 { growth.filled(freeCount: 70, busyCount: 930) }
+        #expect(growth.shouldConnect(full, now: later))
+        // The first connection does not depend on it, nor does a pool without any stream.
+        for _ in 0..<8 { growth.filled(freeCount: 1_000, busyCount: 0) }
+        growth.filled(freeCount: 0, busyCount: 0)
+        #expect(growth.shouldConnect(Situation(waitingCount: 1), now: later))
+    }
+
     @Test("pauses longer after each failure, up to 15 s, and not at all after a success")
     func backOff() {
         var growth = ConnectionGrowth(configuration: APNsConfiguration())
