@@ -56,11 +56,13 @@ package struct Application: Hashable, Sendable {
     /// The environment of a device that names none.
     package let defaultEnvironment: PushEnvironment
     package let deviceAccess: DeviceAccess
+    /// Whether Customer.io's routes answer.
+    package let hasLiveNotifications: Bool
 
     /// Puts together what the store holds.
     package init(
         id: ApplicationID, publicID: UUID, name: String, bundleID: String, providerKey: ProviderKey,
-        defaultEnvironment: PushEnvironment, deviceAccess: DeviceAccess = DeviceAccess()
+        defaultEnvironment: PushEnvironment, deviceAccess: DeviceAccess = DeviceAccess(), hasLiveNotifications: Bool = false
     ) {
         self.id = id
         self.publicID = publicID
@@ -69,6 +71,7 @@ package struct Application: Hashable, Sendable {
         self.providerKey = providerKey
         self.defaultEnvironment = defaultEnvironment
         self.deviceAccess = deviceAccess
+        self.hasLiveNotifications = hasLiveNotifications
     }
 }
 
