@@ -94,7 +94,8 @@ package protocol InstanceLedger: Sendable {
     /// Notes what a device did by itself; false when the device is not the profile's.
     func report(_ report: InstanceReport, application: ApplicationID) async throws(StorageError) -> Bool
     /// Counts that a push arrived (`false`) or was opened, once for a message id; false when there is no such delivery.
-    func count(opened: Bool, delivery: InstanceID, messageID: String, application: ApplicationID) async throws(StorageError) -> Bool
+    func count(opened: Bool, delivery: InstanceID, messageID: String, application: ApplicationID) async throws(StorageError)
+        -> Bool
     /// An instance; nil when there is none.
     func instance(_ id: InstanceID, application: ApplicationID) async throws(StorageError) -> Instance?
     /// The deliveries of an instance behind `after`, newest first; nil when there is no such instance.

@@ -39,7 +39,8 @@ package struct LiveNotifications: Sendable {
     }
 
     /// Accepts an update or end.
-    package func update(_ request: InstanceUpdate, application: Application) async throws(StorageError) -> InstanceUpdateDecision {
+    package func update(_ request: InstanceUpdate, application: Application) async throws(StorageError) -> InstanceUpdateDecision
+    {
         if case .refused(let seconds) = try await ledger.admitInstanceCall(of: application.id) {
             return .rateLimited(retryAfterSeconds: seconds)
         }
