@@ -90,6 +90,8 @@ create table if not exists app (
 alter table app add column if not exists device_routes_open boolean not null default false;
 alter table app add column if not exists identity_key bytea;
 alter table app add column if not exists identity_required boolean not null default false;
+-- Whether Customer.io's routes answer.
+alter table app add column if not exists live_notifications boolean not null default false;
 
 create table if not exists api_key (
     public_id   uuid primary key default gen_random_uuid(),
@@ -105,6 +107,12 @@ create index if not exists api_key_app on api_key (app_id);
 create unlogged table if not exists rate_limit (
     app_id  int primary key,
     calls   timestamptz[] not null check (cardinality(calls) between 1 and 60)
+) with (fillfactor = 30);
+
+-- The latest 10 calls of an app to Customer.io's routes, likewise.
+create unlogged table if not exists instance_rate_limit (
+    app_id  int primary key,
+    calls   timestamptz[] not null check (cardinality(calls) between 1 and 10)
 ) with (fillfactor = 30);
 
 -- Devices --------------------------------------------------------------------------------------------------------------------------
@@ -276,6 +284,69 @@ create table if not exists idempotency (
 );
 create index if not exists idempotency_age on idempotency (created_at);
 create index if not exists idempotency_notification on idempotency (notification_id);
+
+-- Live notifications ---------------------------------------------------------------------------------------------------------------
+
+-- What SDKs register and starts name: the identifier of a kind, the Swift type of its attributes, what people call it.
+create table if not exists notification_type (
+    app_id           int not null,
+    identifier       text collate "C" not null check (octet_length(identifier) between 1 and 128),
+    attributes_type  text collate "C" check (octet_length(attributes_type) between 1 and 128),
+    friendly_name    text check (char_length(friendly_name) between 1 and 128),
+    recorded_at      timestamptz not null default now(),
+    primary key (app_id, identifier)
+);
+
+-- One live notification: an activity whose activity_id is the instance's identifier, a ULID. Its state is not stored: it follows from
+-- failure, ended_at, expires_at and the totals of its start, so that nothing has to be done at the second in which one expires.
+create table if not exists live_instance (
+    app_id              int not null,
+    instance_id         uuid not null,
+    profile_label       text collate "C" not null,
+    profile_identifier  text collate "C" not null,
+    notification_type   text collate "C" not null,
+    platform            smallint check (platform in (0, 1)),  -- iOS, Android
+    source              smallint not null check (source in (0, 1)),  -- API, device
+    attributes          bytea not null,  -- JSON objects in UTF-8, every literal as it came in: what was told last
+    content_state       bytea not null,
+    deep_link           text,
+    failure             text,  -- why the start could reach nobody, known when it was accepted
+    start_notification  bigint,
+    delivery_count      int not null default 1,
+    last_delivery       uuid not null,
+    started_at          bigint not null,  -- seconds since 1970
+    ended_at            bigint,
+    expires_at          bigint not null,
+    primary key (app_id, instance_id)
+) with (fillfactor = 70);
+create index if not exists live_instance_profile on live_instance (app_id, profile_label, profile_identifier, instance_id desc);
+create index if not exists live_instance_age on live_instance (started_at);
+
+-- Every start, update and end of an instance, in their order.
+create table if not exists live_delivery (
+    app_id           int not null,
+    instance_id      uuid not null,
+    number           int not null,
+    delivery_id      uuid not null,  -- what the device tells its reports by
+    operation        smallint not null check (operation in (0, 1, 2)),
+    source           smallint not null check (source in (0, 1)),
+    notification_id  bigint,
+    failure          text,  -- why nobody could be pushed, known when it was accepted
+    delivered        bigint not null default 0,
+    opened           bigint not null default 0,
+    created_at       bigint not null,  -- seconds since 1970
+    primary key (app_id, instance_id, number),
+    unique (app_id, delivery_id)
+) with (fillfactor = 90);
+
+-- Messages of SDKs that count once, however often they are sent.
+create table if not exists live_report (
+    app_id      int not null,
+    message_id  text collate "C" not null check (octet_length(message_id) between 1 and 128),
+    counted_at  timestamptz not null default now(),
+    primary key (app_id, message_id)
+);
+create index if not exists live_report_age on live_report (counted_at);
 
 -- The queue ------------------------------------------------------------------------------------------------------------------------
 

@@ -56,7 +56,8 @@ extension QueryResult {
             deviceAccess: DeviceAccess(
                 isOpen: bool(row: row, column: firstColumn + 7),
                 identityKeyPEM: isNull(row: row, column: firstColumn + 8) ? nil : bytes(row: row, column: firstColumn + 8),
-                requiresIdentity: bool(row: row, column: firstColumn + 9)))
+                requiresIdentity: bool(row: row, column: firstColumn + 9)),
+            hasLiveNotifications: bool(row: row, column: firstColumn + 10))
     }
 }
 
@@ -64,9 +65,9 @@ extension Application {
     /// What `QueryResult.application` reads, of a table with the alias `app`.
     static let columns = """
         app.app_id, app.public_id, app.name, app.bundle_id, app.team_id, app.key_id, app.default_environment,
-        app.device_routes_open, app.identity_key, app.identity_required
+        app.device_routes_open, app.identity_key, app.identity_required, app.live_notifications
         """
-    static let columnCount = 10
+    static let columnCount = 11
 }
 
 extension UnixMilliseconds {

@@ -2,7 +2,7 @@ import Gateway
 import Security
 import Store
 
-/// The command that says how devices of an app come in.
+/// The command that says how devices of an app come in, and which dialects answer for it.
 extension Commands {
     static func setApplication(_ text: String, _ arguments: consuming CommandArguments) async throws -> Report {
         guard let publicID = UUID(text) else {
@@ -10,11 +10,13 @@ extension Commands {
         }
         let isOpen = try takeSwitch("open-device-routes", &arguments)
         let requiresIdentity = try takeSwitch("require-identity", &arguments)
+        let hasLiveNotifications = try takeSwitch("live-notifications", &arguments)
         let path = arguments.takeOptional("identity-key-file")
         try arguments.finish()
-        guard isOpen != nil || requiresIdentity != nil || path != nil else {
+        guard isOpen != nil || requiresIdentity != nil || path != nil || hasLiveNotifications != nil else {
             throw CommandArguments.Mistake(
-                description: "say what to set: --open-device-routes, --identity-key-file or --require-identity")
+                description:
+                    "say what to set: --open-device-routes, --identity-key-file, --require-identity or --live-notifications")
         }
         var pem: [UInt8]?
         if let path {
@@ -23,13 +25,17 @@ extension Commands {
         }
         let key = pem
         return try await Session.run { session in
+            if let hasLiveNotifications { _ = try await session.store.setLiveNotifications(hasLiveNotifications, of: publicID) }
             let change = try await session.store.setDeviceAccess(
                 of: publicID, isOpen: isOpen, identityKeyPEM: key, requiresIdentity: requiresIdentity)
             switch change {
             case .changed(let application):
                 return Report(
                     members: describe(application),
-                    lines: ["App \(application.publicID): \(describeAccess(application.deviceAccess))."])
+                    lines: [
+                        "App \(application.publicID): \(describeAccess(application.deviceAccess)), "
+                            + "live notifications \(application.hasLiveNotifications ? "on" : "off")."
+                    ])
             case .unknown: throw CommandFailure.data("there is no app \(publicID); openpushctl app list shows all")
             case .unusableKey:
                 throw CommandFailure.data(

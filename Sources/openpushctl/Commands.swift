@@ -143,6 +143,7 @@ enum Commands {
             ("device_routes_open", .flag(application.deviceAccess.isOpen)),
             ("identity_key", .flag(application.deviceAccess.identityKeyPEM != nil)),
             ("identity_required", .flag(application.deviceAccess.requiresIdentity)),
+            ("live_notifications", .flag(application.hasLiveNotifications)),
         ]
     }
 

@@ -52,6 +52,7 @@ import Observability
           app create --name N --bundle-id B --team-id T --key-id K --key-file AuthKey.p8 [--environment production|sandbox]
           app list
           app set ID [--open-device-routes on|off] [--identity-key-file PUBLIC.pem] [--require-identity on|off]
+                     [--live-notifications on|off]
           key create --app ID --kind rest|client|read
           key list [--app ID]
           key revoke --key-id ID

@@ -60,7 +60,8 @@ final class Upkeep: Sendable {
             [
                 .partitionCount: "\(removed.partitions)", .idempotencyKeyCount: "\(removed.keys)",
                 .notificationCount: "\(removed.notifications)", .activityCount: "\(removed.activities)",
-                .updateTokenCount: "\(removed.updateTokens)", .retryCount: "\(removed.retries)",
+                .updateTokenCount: "\(removed.updateTokens)", .instanceCount: "\(removed.instances)",
+                .retryCount: "\(removed.retries)",
                 .workerCount: "\(removed.workers)",
             ])
     }

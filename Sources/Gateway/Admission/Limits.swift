@@ -27,6 +27,10 @@ package enum AdmissionLimits {
     package static let firstMillisecondDate: Int64 = 100_000_000_000
     /// Requests one app may send to the start and update routes in any 60 s. Source: OpenPush specification.
     package static let requestsPerMinute = 60
+    /// Requests one app may send to the routes of live notifications in any second. Source: Customer.io's App API.
+    package static let instanceCallsPerSecond = 10
+    /// The longest an instance lives, and how long it does unless told, in seconds. Source: Customer.io's Live Notifications API.
+    package static let instanceSeconds: Int64 = 6 * 3600
     /// How long an idempotency key is kept, in days. Source: OpenPush specification.
     package static let idempotencyDays = 30
     /// Starts of one app that may be unfinished at once; beyond it starts are refused until some have finished. At the full rate of

@@ -42,6 +42,7 @@ package struct LogKey: Hashable, Sendable {
     package static let notificationCount = LogKey("notification_count")
     package static let activityCount = LogKey("activity_count")
     package static let updateTokenCount = LogKey("update_token_count")
+    package static let instanceCount = LogKey("instance_count")
     package static let retryCount = LogKey("retry_count")
     package static let workerCount = LogKey("worker_count")
     package static let durationMilliseconds = LogKey("duration_ms")

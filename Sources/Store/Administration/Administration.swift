@@ -86,6 +86,12 @@ extension Store {
         return found.rowCount == 1 ? found.application(row: 0, firstColumn: 0) : nil
     }
 
+    /// Switches Customer.io's routes on or off; nil when there is no such app.
+    package func setLiveNotifications(_ isOn: Bool, of publicID: UUID) async throws(StorageError) -> Application? {
+        let changed = try await query(AdministrationStatements.setLiveNotifications, [.uuid(publicID), .bool(isOn)])
+        return changed.rowCount == 1 ? changed.application(row: 0, firstColumn: 0) : nil
+    }
+
     /// Changes how devices of an app come in; nil leaves what is stored.
     package func setDeviceAccess(of publicID: UUID, isOpen: Bool?, identityKeyPEM: [UInt8]?, requiresIdentity: Bool?)
         async throws(StorageError) -> DeviceAccessChange
@@ -129,7 +135,7 @@ extension Store {
 
 enum AdministrationStatements {
     static let all = [
-        putSigningKey, createApplication, applications, application, setDeviceAccess, createKey, keys, revokeKey,
+        putSigningKey, createApplication, applications, application, setDeviceAccess, setLiveNotifications, createKey, keys, revokeKey,
     ]
 
     static let putSigningKey = Statement(
@@ -164,6 +170,10 @@ enum AdministrationStatements {
                 and (coalesce($3, identity_key) is not null or not coalesce($4::bool, identity_required))
             returning \(Application.columns)
             """)
+
+    static let setLiveNotifications = Statement(
+        name: "app_set_live_notifications",
+        text: "update app set live_notifications = $2 where public_id = $1 returning \(Application.columns)")
 
     static let createKey = Statement(
         name: "api_key_create",

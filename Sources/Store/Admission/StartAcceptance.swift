@@ -28,16 +28,16 @@ extension Store {
         }
     }
 
-    private struct Findings {
+    struct StartFindings {
         let type: Int32?
         let momentMicroseconds: Int64
         let isOverloaded: Bool
         let earlier: StartAcceptance?
     }
 
-    private func find(
+    func find(
         _ start: StartCommand, application: ApplicationID, on connection: DatabaseConnection
-    ) async throws -> Findings {
+    ) async throws -> StartFindings {
         var calls = [
             StatementCall(StartStatements.limitTime, [.text("\(Self.reachTimeoutMilliseconds)")]),
             StatementCall(
@@ -52,7 +52,7 @@ extension Store {
         }
         let results = try await connection.run(calls)
         let earlier = start.idempotency.flatMap { Self.replay(results[2], of: $0) }
-        return Findings(
+        return StartFindings(
             type: results[1].optionalInt32(column: 0), momentMicroseconds: results[1].timestampMicroseconds(row: 0, column: 1),
             isOverloaded: results[1].bool(row: 0, column: 2), earlier: earlier)
     }
@@ -62,7 +62,7 @@ extension Store {
         return .replayed(publicID: result.uuid(column: 0), sameBody: result.bytes(row: 0, column: 1) == key.bodyDigest)
     }
 
-    private func store(
+    func store(
         _ start: StartCommand, type: Int32, devices: [Int64]?, audience: FrozenAudience?, application: ApplicationID,
         on connection: DatabaseConnection
     ) async throws -> StartAcceptance {

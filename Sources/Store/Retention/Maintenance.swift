@@ -24,6 +24,7 @@ package struct RemovedCounts: Hashable, Sendable {
     package var notifications = 0
     package var activities = 0
     package var updateTokens = 0
+    package var instances = 0
     package var retries = 0
     package var workers = 0
     /// Nothing yet.

@@ -33,6 +33,9 @@ struct Retention {
         try await PartitionRetention(connection: connection, bounds: bounds).drop(&report)
         report.removed.keys = try await removeAll(RetentionStatements.removeKeys, [.timestamp(bounds.moment)])
         report.removed.retries = try await removeAll(RetentionStatements.removeRetries, [.int64(bounds.firstKeptNumber)])
+        // Before the notifications of their deliveries: what became of these is told by those.
+        report.removed.instances = try await removeAll(RetentionStatements.removeInstances, [.timestamp(bounds.cutoff)])
+        _ = try await removeAll(RetentionStatements.removeReports, [.timestamp(bounds.cutoff)])
         try await removeNotifications(&report, bounds)
         // Nobody was promised anything of these, so that they are not counted.
         _ = try await removeAll(RetentionStatements.removePendingStates, [.timestamp(bounds.moment)])

@@ -4,7 +4,7 @@ import PostgreSQL
 enum RetentionStatements {
     static let all = [
         bounds, removeKeys, removeRetries, removeNotifications, removePendingStates, removeUpdateTokens, lockActivities,
-        removeActivities, markWorkersLost, removeWorkers,
+        removeActivities, removeInstances, removeReports, markWorkersLost, removeWorkers,
     ]
 
     /// What is past its time: the moment or null for the server's clock, days to keep, seconds an activity can be ended.
@@ -34,6 +34,40 @@ enum RetentionStatements {
             delete from idempotency
             using old
             where idempotency.app_id = old.app_id and idempotency.key = old.key
+            """)
+
+    /// Live notifications with their deliveries, over for long: most rows, the last moment that is not kept.
+    static let removeInstances = Statement(
+        name: "retention_remove_instances",
+        text: """
+            with old as materialized (
+                select app_id, instance_id from live_instance
+                where started_at <= unix_seconds($2::timestamptz)
+                order by started_at
+                limit $1
+                for update skip locked),
+            told as (
+                delete from live_delivery as delivery
+                using old
+                where delivery.app_id = old.app_id and delivery.instance_id = old.instance_id)
+            delete from live_instance as instance
+            using old
+            where instance.app_id = old.app_id and instance.instance_id = old.instance_id
+            """)
+
+    /// Messages of SDKs, which no SDK keeps as long: most rows, the last moment that is not kept.
+    static let removeReports = Statement(
+        name: "retention_remove_reports",
+        text: """
+            with old as (
+                select app_id, message_id from live_report
+                where counted_at <= $2::timestamptz
+                order by counted_at
+                limit $1
+                for update skip locked)
+            delete from live_report as report
+            using old
+            where report.app_id = old.app_id and report.message_id = old.message_id
             """)
 
     /// What waits for a notification that is gone: most rows, first number that is kept.

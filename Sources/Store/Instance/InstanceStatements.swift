@@ -1,0 +1,136 @@
+import Gateway
+import PostgreSQL
+
+enum InstanceStatements {
+    static let all = [devices, lock, add, addDelivery, change, noteReport, count]
+
+    /// Devices of a profile that hold a start token: app, type, labels, identifiers, the push token of the only one meant, or null.
+    static let devices = Statement(
+        name: "instance_devices",
+        text: """
+            select distinct token.device_id
+            from unnest($3::text[], $4::text[]) as wanted (label, identifier)
+                cross join lateral (
+                    select device_id from device_alias
+                    where app_id = $1 and label = wanted.label and identifier = wanted.identifier
+                    offset 0) as alias
+                cross join lateral (
+                    select device_id from start_token
+                    where app_id = $1 and type_id = $2 and device_id = alias.device_id
+                    offset 0) as token
+            where $5::bytea is null or token.device_id = (select device_id from device where app_id = $1 and push_token = $5)
+            order by token.device_id
+            """)
+
+    /// Whether it has ended, whether it has expired, its newest delivery, how many it has: app, instance. Its row is locked.
+    static let lock = Statement(
+        name: "instance_lock",
+        text: """
+            select ended_at is not null, expires_at <= unix_seconds(clock_timestamp()), last_delivery, delivery_count
+            from live_instance
+            where app_id = $1 and instance_id = $2
+            for update
+            """)
+
+    // A device's clock may be wrong: what it says counts when it is near.
+    private static func moment(_ parameter: String) -> String {
+        """
+        case when abs(\(parameter)::bigint - unix_seconds(clock_timestamp())) <= \(Store.reportToleranceSeconds)
+            then least(\(parameter)::bigint, unix_seconds(clock_timestamp()))
+            else unix_seconds(clock_timestamp()) end
+        """
+    }
+
+    /// App, instance, profile's label and identifier, type, platform, source, attributes, content state, deep link, failure,
+    /// notification, delivery, when it began or null for now, when it expires or null for the latest moment.
+    static let add = Statement(
+        name: "instance_add",
+        text: """
+            insert into live_instance
+                (app_id, instance_id, profile_label, profile_identifier, notification_type, platform, source, attributes,
+                content_state, deep_link, failure, start_notification, last_delivery, started_at, expires_at)
+            select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, began.at,
+                coalesce($15::bigint, began.at + \(AdmissionLimits.instanceSeconds))
+            from (select \(moment("$14")) as at) as began
+            """)
+
+    /// App, instance, number, delivery, operation, source, notification, failure, when or null for now.
+    static let addDelivery = Statement(
+        name: "instance_add_delivery",
+        text: """
+            insert into live_delivery
+                (app_id, instance_id, number, delivery_id, operation, source, notification_id, failure, created_at)
+            values ($1, $2, $3, $4, $5, $6, $7, $8, \(moment("$9")))
+            """)
+
+    /// What an update or end changes: app, instance, delivery, attributes and content state or null to leave them, deep link or null
+    /// to leave it, whether it ends the instance, when or null for now.
+    static let change = Statement(
+        name: "instance_change",
+        text: """
+            update live_instance
+            set last_delivery = $3, delivery_count = delivery_count + 1, attributes = coalesce($4, attributes),
+                content_state = coalesce($5, content_state), deep_link = coalesce($6, deep_link),
+                ended_at = case when $7::bool then \(moment("$8")) end
+            where app_id = $1 and instance_id = $2
+            """)
+
+    /// App, message. Nothing when it was noted before.
+    static let noteReport = Statement(
+        name: "instance_note_report",
+        text: "insert into live_report (app_id, message_id) values ($1, $2) on conflict do nothing")
+
+    /// Counts that a delivery arrived or was opened, once for a message: app, delivery, message, whether it was opened. A row when
+    /// there is such a delivery.
+    static let count = Statement(
+        name: "instance_count",
+        text: """
+            with known as materialized (
+                select app_id, instance_id, number from live_delivery where app_id = $1 and delivery_id = $2),
+            fresh as (
+                insert into live_report (app_id, message_id)
+                select $1, $3 from known
+                on conflict do nothing
+                returning 1),
+            counted as (
+                update live_delivery as delivery
+                set opened = opened + case when $4::bool then 1 else 0 end,
+                    delivered = delivered + case when $4::bool then 0 else 1 end
+                from known, fresh
+                where delivery.app_id = known.app_id and delivery.instance_id = known.instance_id
+                    and delivery.number = known.number)
+            select 1 from known
+            """)
+}
+
+enum NotificationTypeStatements {
+    static let all = [record, attributesType, list, name]
+
+    /// Notes a type, and the attributes type an SDK registered for it: app, identifier, attributes type or null.
+    static let record = Statement(
+        name: "notification_type_record",
+        text: """
+            insert into notification_type as known (app_id, identifier, attributes_type)
+            values ($1, $2, $3)
+            on conflict (app_id, identifier) do update
+                set attributes_type = excluded.attributes_type
+                where excluded.attributes_type is distinct from known.attributes_type and excluded.attributes_type is not null
+            """)
+
+    static let attributesType = Statement(
+        name: "notification_type_attributes",
+        text: """
+            select attributes_type from notification_type
+            where app_id = $1 and identifier = $2 and attributes_type is not null
+            """)
+
+    static let list = Statement(
+        name: "notification_type_list",
+        text: """
+            select identifier, attributes_type, friendly_name from notification_type where app_id = $1 order by identifier
+            """)
+
+    static let name = Statement(
+        name: "notification_type_name",
+        text: "update notification_type set friendly_name = $3 where app_id = $1 and identifier = $2")
+}

@@ -1,0 +1,106 @@
+import Gateway
+import PostgreSQL
+import Store
+import TestSupport
+import Testing
+
+@Suite("What devices tell of live notifications", .enabled(if: TestDatabase.isAvailable), .timeLimit(.minutes(3)))
+struct InstanceReportTests {
+    private static func report(
+        _ event: ActivityEvent, _ id: InstanceID, device: Int = 1, fan: String = "fan-1", message: String, at: Int64
+    ) -> InstanceReport {
+        InstanceReport(
+            event: event, instance: id, pushToken: StoreFixture.pushToken(device),
+            profile: [AliasReference(label: "external_id", identifier: fan)], notificationType: InstanceTests.type,
+            platform: .ios, attributes: Array(#"{"home":"A"}"#.utf8), contentState: Array(#"{"score":0}"#.utf8), at: at,
+            messageID: message)
+    }
+
+    @Test("begins and ends an instance with the device as its source, once however often it is told")
+    func tells() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.addDevice(1) { $0.externalID = "fan-1" }
+            let app = fixture.application.id
+            let now = try #require(try await fixture.number("select unix_seconds(clock_timestamp())"))
+            let id = InstanceID.mint(milliseconds: now * 1_000)
+            #expect(try await fixture.store.report(Self.report(.start, id, message: "m1", at: now - 5), application: app))
+            #expect(try await fixture.store.report(Self.report(.start, id, message: "m1", at: now - 5), application: app))
+            let begun = try #require(try await fixture.store.instance(id, application: app))
+            #expect(begun.state == .active && begun.startedAt == now - 5 && begun.expiresAt == now - 5 + 6 * 3_600)
+            #expect(begun.lastDelivery?.source == .device && begun.lastDelivery?.status == .sent)
+            for _ in 0..<2 {
+                #expect(try await fixture.store.report(Self.report(.end, id, message: "m2", at: now - 1), application: app))
+            }
+            let ended = try #require(try await fixture.store.instance(id, application: app))
+            #expect(ended.state == .ended && ended.endedAt == now - 1 && ended.lastDelivery?.operation == .end)
+            let page = try await fixture.store.deliveries(of: id, after: nil, limit: 10, application: app)
+            #expect(page?.elements.count == 2)
+            let mine = try await fixture.store.instances(
+                of: AliasReference(label: "external_id", identifier: "fan-1"), after: nil, limit: 10, application: app)
+            #expect(mine.elements.map(\.id) == [id])
+            #expect(try await fixture.store.notificationTypes(application: app).map(\.identifier) == [InstanceTests.type])
+        }
+    }
+
+    @Test("counts for the profile of the device only")
+    func isOwnDevices() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.addDevice(1) { $0.externalID = "fan-1" }
+            let id = InstanceID.mint(milliseconds: 1_900_000_000_000)
+            let told = Self.report(.start, id, fan: "fan-2", message: "m1", at: 1_900_000_000)
+            #expect(try await fixture.store.report(told, application: fixture.application.id) == false)
+            #expect(try await fixture.store.instance(id, application: fixture.application.id) == nil)
+        }
+    }
+
+    @Test("takes the gateway's time for one that is far off or ahead")
+    func checksClock() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.addDevice(1) { $0.externalID = "fan-1" }
+            let app = fixture.application.id
+            let now = try #require(try await fixture.number("select unix_seconds(clock_timestamp())"))
+            for (number, at) in [0, now + 90, now + 864_000].enumerated() {
+                let id = InstanceID.mint(milliseconds: now * 1_000)
+                let told = Self.report(.start, id, message: "m\(number)", at: at)
+                #expect(try await fixture.store.report(told, application: app))
+                let startedAt = try #require(try await fixture.store.instance(id, application: app)).startedAt
+                #expect((now...now + 60).contains(startedAt))
+            }
+        }
+    }
+
+    @Test("counts arrivals and openings once a message, and knows no others")
+    func counts() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.addDevice(1) { $0.externalID = "fan-1" }
+            let app = fixture.application.id
+            let now = try #require(try await fixture.number("select unix_seconds(clock_timestamp())"))
+            let id = InstanceID.mint(milliseconds: now * 1_000)
+            _ = try await fixture.store.report(Self.report(.start, id, message: "m1", at: now), application: app)
+            let delivery = try #require(try await fixture.store.instance(id, application: app)?.lastDelivery).id
+            for message in ["a", "a", "b"] {
+                #expect(try await fixture.store.count(opened: false, delivery: delivery, messageID: message, application: app))
+            }
+            #expect(try await fixture.store.count(opened: true, delivery: delivery, messageID: "c", application: app))
+            #expect(try await !fixture.store.count(opened: true, delivery: id, messageID: "d", application: app))
+            let counted = try #require(try await fixture.store.instance(id, application: app)?.lastDelivery)
+            #expect(counted.deliveredCount == 2 && counted.openedCount == 1)
+        }
+    }
+
+    @Test("is removed with the instance after its days")
+    func isRemoved() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.addDevice(1) { $0.externalID = "fan-1" }
+            let app = fixture.application.id
+            let now = try #require(try await fixture.number("select unix_seconds(clock_timestamp())"))
+            let id = InstanceID.mint(milliseconds: now * 1_000)
+            _ = try await fixture.store.report(Self.report(.start, id, message: "m1", at: now), application: app)
+            #expect(try await fixture.maintain(hoursAhead: 24 * 29).removed.instances == 0)
+            #expect(try await fixture.maintain(hoursAhead: 24 * 31).removed.instances == 1)
+            for table in ["live_instance", "live_delivery", "live_report"] {
+                #expect(try await fixture.number("select count(*) from \(table)") == 0, "\(table)")
+            }
+        }
+    }
+}
