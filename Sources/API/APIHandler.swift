@@ -26,6 +26,9 @@ package struct APIPorts: Sendable {
     package var reader: any NotificationReader
     /// Reads single devices, lists and statistics.
     package var dashboards: any DashboardReader
+    /// Starts, updates and ends live notifications, and keeps them.
+    package var liveNotifications: LiveNotifications
+    package var instances: any InstanceLedger
     /// Feeds streams of events; one for the whole process.
     package var events: EventHub
 
@@ -34,7 +37,7 @@ package struct APIPorts: Sendable {
         directory: any PrincipalDirectory, admission: Admission, waiter: any FanOutWaiter, registry: any DeviceRegistry,
         users: any UserRegistry, taps: any TapCounter, segments: any SegmentDirectory,
         audiences: any AudienceCounter, renderer: any PayloadRenderer, reader: any NotificationReader,
-        dashboards: any DashboardReader,
+        dashboards: any DashboardReader, liveNotifications: LiveNotifications, instances: any InstanceLedger,
         events: EventHub
     ) {
         self.directory = directory
@@ -48,6 +51,8 @@ package struct APIPorts: Sendable {
         self.renderer = renderer
         self.reader = reader
         self.dashboards = dashboards
+        self.liveNotifications = liveNotifications
+        self.instances = instances
         self.events = events
     }
 }
@@ -91,6 +96,7 @@ package struct APIHandler: HTTPHandler {
     private let messages: MessageRoutes
     private let dashboards: DashboardRoutes
     private let deviceReading: DeviceReadingRoutes
+    private let liveNotifications: LiveNotificationRoutes
     private let operations: OperationsRoutes
     private let now: @Sendable () -> Int64
     private let meters: RequestMeters
@@ -119,6 +125,9 @@ package struct APIHandler: HTTPHandler {
         events = EventRoutes(reader: ports.reader, directory: ports.directory, hub: ports.events)
         deviceReading = DeviceReadingRoutes(reader: ports.dashboards, now: clock.now)
         messages = MessageRoutes(reader: ports.reader)
+        liveNotifications = LiveNotificationRoutes(
+            requests: LiveNotificationRequests(now: clock.now), liveNotifications: ports.liveNotifications,
+            reading: LiveNotificationReading(instances: ports.instances))
         now = clock.now
         operations = OperationsRoutes(readiness: readiness, metrics: metrics)
         meters = RequestMeters(metrics: metrics)
@@ -204,6 +213,10 @@ package struct APIHandler: HTTPHandler {
         case .listPushes: return try await deviceReading.timeline(request, device: parameter, application: application)
         case .readStatistics: return try await deviceReading.statistics(request, application: application)
         case .readMessage: return try await messages.message(request, id: parameter, application: application)
+        case .startLiveNotification, .updateLiveNotification, .endLiveNotification, .listLiveNotifications,
+            .listNotificationTypes, .nameNotificationType, .readLiveNotification, .listInstanceDeliveries:
+            return try await liveNotifications.respond(
+                to: request, route: route, parameter: parameter, application: application)
         default: preconditionFailure("answered above")
         }
     }

@@ -81,7 +81,10 @@ struct LoopServices: Sendable {
                 waiter: LedgerFanOutWaiter(ledger: ledger, board: shared.board, clock: clock), registry: batched.registry,
                 users: store, taps: batched.taps, segments: store,
                 audiences: store, renderer: renderer, reader: store,
-                dashboards: store, events: events),
+                dashboards: store,
+                liveNotifications: LiveNotifications(
+                    ledger: store, renderer: renderer, nowMilliseconds: { SystemClocks.now().rawValue }),
+                instances: store, events: events),
             clock: SystemClocks.api(on: loop),
             readiness: { [database = shared.database, trust = shared.apnsTrust] in
                 [

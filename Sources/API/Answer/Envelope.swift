@@ -11,6 +11,8 @@ enum Envelope: Sendable {
     case objects
     /// `{"detail":"...","field":"..."}`: the first thing that is wrong, with its field if it has one.
     case detail
+    /// `{"meta":{"error":"..."}}`, or `{"meta":{"errors":["..."]}}` where several things are wrong: of Customer.io's wire.
+    case meta
 
     /// The answer to a request that is refused.
     func response(for refusal: Refusal) -> HTTPResponse {
@@ -36,6 +38,19 @@ enum Envelope: Sendable {
         case .detail:
             writer.member("detail", refusal.messages.first)
             if let field = refusal.field { writer.member("field", field) }
+        case .meta:
+            writer.key("meta")
+            writer.beginObject()
+            let messages = refusal.messages
+            if messages.count > 1 {
+                writer.key("errors")
+                writer.beginArray()
+                for message in messages { writer.string(message) }
+                writer.endArray()
+            } else {
+                writer.member("error", messages.first)
+            }
+            writer.endObject()
         }
         writer.endObject()
         var response = HTTPResponse.json(status: refusal.status, writer)

@@ -36,6 +36,12 @@ enum CommonErrors {
         if [.startActivity, .pushActivity].contains(route) {
             errors.append((429, "60 calls of the app in 60 s: repeat after Retry-After."))
         }
+        if route.envelope == .meta {
+            errors.append((404, "There is no such thing, or live notifications are not enabled for this workspace."))
+        }
+        if [.startLiveNotification, .updateLiveNotification, .endLiveNotification].contains(route) {
+            errors.append((429, "10 calls of the app in 1 s: repeat after Retry-After."))
+        }
         if route == .watchNotification {
             errors.append((429, "Too many streams of the app are open: repeat after Retry-After."))
         }
@@ -51,6 +57,7 @@ extension Envelope {
         case .success: .named("SegmentErrors")
         case .objects: .named("ErrorObjects")
         case .detail: .named("Detail")
+        case .meta: .named("Meta")
         }
     }
 }
@@ -79,6 +86,9 @@ struct PathParameter {
         case "alias": (text, schema, example) = ("the kind of name", .identifier, UserDescriptions.alias)
         case "subscription": (text, schema, example) = ("a device", .uuid, Example.device)
         case "activity": (text, schema, example) = ("the caller's id of the activity, without /", .identifier, Example.activity)
+        case "instance": (text, schema, example) = ("a live notification", .ulid, Example.instance)
+        case "identifier":
+            (text, schema, example) = ("the kind of live notification", .identifier, LiveNotificationDescriptions.type)
         case "notification": (text, schema, example) = ("a notification", .uuid, Example.notification)
         case "device": (text, schema, example) = ("a subscription_id", .uuid, Example.device)
         case "segment":
@@ -99,6 +109,12 @@ enum SharedSchemas {
         ),
         ("UserProperties", UserDescriptions.properties), ("Subscription", UserDescriptions.device),
         ("Detail", .object([("detail", .text)], optional: [("field", .text)])),
+        (
+            "Meta",
+            .object([
+                ("meta", .any(of: .object([("error", .text)]), .object([("errors", .list(of: .text))])))
+            ])
+        ),
         ("Notification", .object(notification)),
         (
             "NotificationWithMinutes",

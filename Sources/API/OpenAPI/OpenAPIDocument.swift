@@ -33,7 +33,8 @@ enum OpenAPIDocument {
     }()
 
     private static let about =
-        "Push gateway for iOS Live Activities. Unknown members of bodies and unknown parameters of routes that have some are refused; "
+        "Push gateway for iOS Live Activities. Unknown members of bodies, but on the wires of OneSignal's devices and of Customer.io, and "
+        + "unknown parameters of routes that have some are refused; "
         + "HEAD is answered where GET is; another method is 405 with Allow. Errors of HTTP itself (400, 408, 413, 414, 417, 431, 501, "
         + "503, 505) reach no route and have the shape Errors. Requests that a database that is away cannot answer get 503 within 2 s."
 

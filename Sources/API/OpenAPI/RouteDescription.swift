@@ -9,6 +9,7 @@ struct RouteDescription: Sendable {
         case devices = "Devices"
         case oneSignal = "Devices on OneSignal's wire"
         case reading = "Reading"
+        case customerIO = "Customer.io"
         case operations = "Operations"
     }
 
@@ -110,6 +111,11 @@ enum Example {
     static let appSegment = "dd3869bc-f0d6-4171-9de0-5ed873e6f005"
     /// No thing of any kind has it.
     static let nothing = "00000000-0000-4000-8000-000000000000"
+    /// Live notifications: one that runs, one to be ended, one that has ended, and none. A test puts its own in the place of the first three.
+    static let instance = "01JZ6Q8W3N4T5V6X7Y8Z9A0B1C"
+    static let endingInstance = "01JZ6Q8W3N4T5V6X7Y8Z9A0B2D"
+    static let endedInstance = "01JZ6Q8W3N4T5V6X7Y8Z9A0B3E"
+    static let noInstance = "00000000000000000000000000"
     static let activityType = "MatchAttributes"
     /// It runs on the device; the others: one to be ended, one the device ends, one that has ended, one no device shows yet, and one
     /// the device has ended.

@@ -52,6 +52,14 @@ extension Route {
         case .removeActivityToken: LiveActivityDescriptions.removeActivityToken
         case .confirmReceipt: LiveActivityDescriptions.confirmReceipt
         case .reportClick: LiveActivityDescriptions.reportClick
+        case .startLiveNotification: LiveNotificationDescriptions.start
+        case .updateLiveNotification: LiveNotificationDescriptions.update
+        case .endLiveNotification: LiveNotificationDescriptions.end
+        case .listLiveNotifications: LiveNotificationDescriptions.list
+        case .listNotificationTypes: LiveNotificationDescriptions.types
+        case .nameNotificationType: LiveNotificationDescriptions.name
+        case .readLiveNotification: LiveNotificationDescriptions.read
+        case .listInstanceDeliveries: LiveNotificationDescriptions.deliveries
         case .live: OperationsDescriptions.live
         case .ready: OperationsDescriptions.ready
         case .metrics: OperationsDescriptions.metrics

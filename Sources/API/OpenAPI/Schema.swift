@@ -7,6 +7,9 @@ struct Schema: Sendable {
     private init(_ json: String) { self.json = json }
 
     static let text = Schema(#"{"type":"string"}"#)
+    static let nonEmptyText = Schema(#"{"type":"string","minLength":1}"#)
+    /// 26 digits of Crockford's base 32.
+    static let ulid = Schema(#"{"type":"string","pattern":"^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$"}"#)
     static let uuid = Schema(#"{"type":"string","format":"uuid"}"#)
     /// RFC 3339 with milliseconds, in UTC.
     static let date = Schema(#"{"type":"string","format":"date-time"}"#)

@@ -115,7 +115,8 @@ extension Route {
         switch self {
         case .startActivity, .pushActivity, .createAppSegment, .listAppSegments, .readAppSegment, .changeAppSegment,
             .removeAppSegment, .createSegment, .listSegments, .readSegment, .changeSegment, .removeSegment, .previewAudience,
-            .countUnsaved, .listActivities, .listDeliveries, .readDevice, .listPushes, .readStatistics, .readMessage:
+            .countUnsaved, .listActivities, .listDeliveries, .readDevice, .listPushes, .readStatistics, .readMessage,
+            .startLiveNotification, .updateLiveNotification, .endLiveNotification, .nameNotificationType:
             [.rest]
         case .registerDevice, .setUpdateToken, .setStartToken, .removeStartToken, .recordClick, .endActivity, .createUser,
             .readUser,
@@ -123,7 +124,9 @@ extension Route {
             .removeSubscription, .moveSubscription, .readSubscriptionIdentity, .changeSubscriptionIdentity, .setTypeToken,
             .removeTypeToken, .setActivityToken, .setUserActivityToken, .removeActivityToken, .confirmReceipt, .reportClick:
             [.client, .rest]
-        case .readNotification, .watchNotification, .listNotifications, .readActivity: [.read, .rest]
+        case .readNotification, .watchNotification, .listNotifications, .readActivity, .listLiveNotifications,
+            .listNotificationTypes, .readLiveNotification, .listInstanceDeliveries:
+            [.read, .rest]
         case .live, .ready, .metrics, .openAPI: []
         }
     }

@@ -13,11 +13,14 @@ struct Cursor: Equatable {
         case activities = 3
         case timeline = 4
         case notifications = 5
+        case instances = 6
+        case instanceDeliveries = 7
 
         /// Words of the list's place.
         var wordCount: Int {
             switch self {
             case .segments: 3
+            case .instances, .instanceDeliveries: 2
             case .deliveries, .activities, .timeline, .notifications: 1
             }
         }

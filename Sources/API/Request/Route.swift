@@ -50,6 +50,15 @@ enum Route: String, CaseIterable, Sendable {
     case readSubscriptionIdentity
     case changeSubscriptionIdentity
     case setUserActivityToken
+    case startLiveNotification
+    case updateLiveNotification
+    case endLiveNotification
+    case listLiveNotifications
+    // Before what has any segment in its place.
+    case listNotificationTypes
+    case nameNotificationType
+    case readLiveNotification
+    case listInstanceDeliveries
     case live
     case ready
     case metrics
@@ -60,11 +69,11 @@ enum Route: String, CaseIterable, Sendable {
         switch self {
         case .startActivity, .pushActivity, .createAppSegment, .createSegment, .previewAudience, .countUnsaved, .registerDevice,
             .setUpdateToken, .setStartToken, .recordClick, .endActivity, .createUser, .addSubscription, .setActivityToken,
-            .setUserActivityToken, .reportClick:
+            .setUserActivityToken, .reportClick, .startLiveNotification, .updateLiveNotification, .endLiveNotification:
             "POST"
         case .setTypeToken, .confirmReceipt: "PUT"
         case .changeAppSegment, .changeSegment, .changeUser, .changeIdentity, .changeSubscription, .moveSubscription,
-            .changeSubscriptionIdentity:
+            .changeSubscriptionIdentity, .nameNotificationType:
             "PATCH"
         case .removeStartToken, .removeAppSegment, .removeSegment, .removeUser, .removeAlias, .removeSubscription,
             .removeTypeToken, .removeActivityToken:
@@ -72,8 +81,8 @@ enum Route: String, CaseIterable, Sendable {
         case .listAppSegments, .readAppSegment, .listSegments, .readSegment, .readNotification, .watchNotification,
             .listNotifications,
             .readActivity, .listActivities, .listDeliveries, .readDevice, .listPushes,
-            .readStatistics, .readMessage, .readUser, .readIdentity, .readSubscriptionIdentity, .live, .ready, .metrics,
-            .openAPI:
+            .readStatistics, .readMessage, .readUser, .readIdentity, .readSubscriptionIdentity, .listLiveNotifications,
+            .listNotificationTypes, .readLiveNotification, .listInstanceDeliveries, .live, .ready, .metrics, .openAPI:
             "GET"
         }
     }
@@ -119,6 +128,14 @@ enum Route: String, CaseIterable, Sendable {
         case .removeActivityToken: ["apps", ":app", "live_activities", ":activity", "token", ":subscription"]
         case .confirmReceipt: ["notifications", ":notification", "report_received"]
         case .reportClick: ["apps", ":app", "live_activities", ":activity", "click"]
+        case .startLiveNotification: Self.liveNotifications + ["start"]
+        case .updateLiveNotification: Self.liveNotifications + ["update"]
+        case .endLiveNotification: Self.liveNotifications + ["end"]
+        case .listLiveNotifications: Self.liveNotifications
+        case .listNotificationTypes: Self.liveNotifications + ["types"]
+        case .nameNotificationType: Self.liveNotifications + ["types", ":identifier"]
+        case .readLiveNotification: Self.liveNotifications + [":instance"]
+        case .listInstanceDeliveries: Self.liveNotifications + [":instance", "deliveries"]
         case .live: ["livez"]
         case .ready: ["readyz"]
         case .metrics: ["metrics"]
@@ -128,6 +145,7 @@ enum Route: String, CaseIterable, Sendable {
 
     private static let user = ["apps", ":app", "users", "by", ":label", ":id"]
     private static let subscription = ["apps", ":app", "subscriptions", ":subscription"]
+    private static let liveNotifications = ["v1", "live_notifications"]
 
     /// Whether it is one of the routes that devices on OneSignal's wire call, which an app may open.
     var isOfOneSignalDevices: Bool { need != nil }
@@ -163,6 +181,9 @@ enum Route: String, CaseIterable, Sendable {
             .changeSubscriptionIdentity:
             .objects
         case .createAppSegment, .listAppSegments, .readAppSegment, .changeAppSegment, .removeAppSegment: .success
+        case .startLiveNotification, .updateLiveNotification, .endLiveNotification, .listLiveNotifications,
+            .listNotificationTypes, .nameNotificationType, .readLiveNotification, .listInstanceDeliveries:
+            .meta
         default: .detail
         }
     }

@@ -36,7 +36,9 @@ enum Router {
 
     /// The shape of errors for a path that is no route.
     static func envelope(for request: HTTPRequest) -> Envelope {
-        ["/apps", "/notifications"].contains { request.path == $0 || request.path.hasPrefix("\($0)/") } ? .errors : .detail
+        let isIn = { (root: String) in request.path == root || request.path.hasPrefix("\(root)/") }
+        if isIn("/v1/live_notifications") { return .meta }
+        return isIn("/apps") || isIn("/notifications") ? .errors : .detail
     }
 
     private static func parameters(of pattern: [String], in segments: [String]) -> [String]? {

@@ -23,6 +23,12 @@ package struct FieldChecks {
         return value
     }
 
+    /// Whether a key, which is known from now on, is there and null.
+    package mutating func isNull(_ key: String) -> Bool {
+        knownKeys.insert(key)
+        return object[key]?.isNull ?? false
+    }
+
     /// Reads a value that must be there; nil when it is not, or wrong, and then it is reported.
     package mutating func required<Value>(_ key: String, _ read: (JSONValue) throws(FieldProblem) -> Value) -> Value? {
         guard let value = present(key) else {
@@ -81,6 +87,11 @@ package struct FieldChecks {
     /// Adds an error.
     package mutating func report(_ path: String, _ problem: FieldProblem) {
         errors.append(FieldError(field: path, problem: problem))
+    }
+
+    /// Adds what is wrong with the members of a value, which is at that path.
+    package mutating func report(_ members: FieldChecks, under path: String) {
+        errors.append(contentsOf: members.errors.map { FieldError(field: "\(path).\($0.field)", problem: $0.problem) })
     }
 
     /// Adds errors that another parser found.

@@ -54,6 +54,7 @@ package enum FieldProblem: Error, Hashable, Sendable, CustomStringConvertible {
     case past
     case future
     case notUUID
+    case notULID
     case notHexadecimal
     /// None or several of the forms that exclude each other, all named.
     case notExactlyOne(of: String)
@@ -61,6 +62,10 @@ package enum FieldProblem: Error, Hashable, Sendable, CustomStringConvertible {
     case tooLarge(byteCount: Int, limit: Int)
     case nobodyHoldsStartToken(activityType: String)
     case unknownSegment(String)
+    /// The bundle identifier is not the app's.
+    case unknownApp
+    /// The instance is in this last state.
+    case over(InstanceState)
     case filter(FilterProblem)
 
     /// What a length is counted in.
@@ -88,12 +93,16 @@ package enum FieldProblem: Error, Hashable, Sendable, CustomStringConvertible {
         case .past: "lies in the past"
         case .future: "lies in the future"
         case .notUUID: "must be a UUID"
+        case .notULID: "must be a ULID"
         case .notHexadecimal: "must be hexadecimal digits, an even number of them"
         case .notExactlyOne(let forms): "give exactly one of \(forms)"
         case .requires(let other): "requires \(other)"
         case .tooLarge(let byteCount, let limit): "the push would have \(byteCount) bytes, at most \(limit) are allowed"
         case .nobodyHoldsStartToken(let type): "no targeted device holds a push-to-start token for \(FieldError.shortened(type))"
         case .unknownSegment(let name): "there is no segment named \(FieldError.shortened(name))"
+        // In Customer.io's words, which its tools look for.
+        case .unknownApp: "app_identifier does not match any app"
+        case .over(let state): "the live notification is \(state.rawValue) and takes no more operations"
         case .filter(let problem): problem.description
         }
     }

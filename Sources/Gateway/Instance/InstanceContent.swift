@@ -2,13 +2,9 @@ import JSON
 
 /// What a device gets of a live notification: the caller's objects, byte for byte, with what the SDK needs put at their ends.
 package enum InstanceContent {
-    /// The Swift types of the built-in templates. Source: customerio-ios 4.7.5, Sources/LiveActivities_Templates.
+    /// The Swift type of a built-in template; nil for any other notification type.
     package static func builtInAttributesType(of notificationType: String) -> String? {
-        switch notificationType {
-        case "io.customer.livenotifications.segments": "CIOSegmentsAttributes"
-        case "io.customer.livenotifications.countdowntimer": "CIOCountdownTimerAttributes"
-        default: nil
-        }
+        InstanceTemplate(rawValue: notificationType)?.attributesType
     }
 
     static func start(

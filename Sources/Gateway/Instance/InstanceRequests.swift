@@ -87,6 +87,8 @@ package enum InstanceUpdateDecision: Sendable {
     case unknownInstance
     /// The instance is in this last state; nothing is stored.
     case over(InstanceState)
+    /// It is not as the template of the instance demands; nothing is stored.
+    case invalid(FieldErrors)
     case rateLimited(retryAfterSeconds: Int)
     case tooLarge(byteCount: Int, limit: Int)
 }

@@ -49,7 +49,12 @@ package struct LiveNotifications: Sendable {
                 return .unknownInstance
             }
             guard instance.state == .active else { return .over(instance.state) }
-            let update = stored(request, of: instance)
+            let update: StoredInstanceUpdate
+            do throws(FieldErrors) {
+                update = stored(try request.fitting(instance.notificationType), of: instance)
+            } catch {
+                return .invalid(error)
+            }
             if let byteCount = excessByteCount(of: update.command.content) {
                 return .tooLarge(byteCount: byteCount, limit: AdmissionLimits.payloadByteCount)
             }
@@ -79,5 +84,16 @@ package struct LiveNotifications: Sendable {
     private func excessByteCount(of content: PushContent) -> Int? {
         let byteCount = renderer.largestByteCount(of: content, timestamp: nowMilliseconds() / 1_000)
         return byteCount > AdmissionLimits.payloadByteCount ? byteCount : nil
+    }
+}
+
+extension InstanceUpdate {
+    /// The same as the template of that type has it, if there is one. Its schema says nothing of attributes but on a start.
+    fileprivate func fitting(_ notificationType: String) throws(FieldErrors) -> InstanceUpdate {
+        guard let contentState, let template = InstanceTemplate(rawValue: notificationType) else { return self }
+        return InstanceUpdate(
+            instance: instance, event: event, attributes: attributes,
+            contentState: try template.fitting(contentState: contentState),
+            alert: alert, deepLink: deepLink)
     }
 }

@@ -34,10 +34,17 @@ import Testing
         ("GET", "/v1/devices/\(TestAPI.identifier)/pushes", Body([])),
         ("GET", "/v1/notifications/\(TestAPI.identifier)/deliveries", Body([])),
         ("GET", "/notifications/\(TestAPI.identifier)?app_id=\(TestAPI.app)", Body([])),
+        ("POST", "/v1/live_notifications/start", .liveStart), ("POST", "/v1/live_notifications/update", .liveUpdate),
+        ("POST", "/v1/live_notifications/end", .liveUpdate), ("GET", "/v1/live_notifications/types", Body([])),
+        ("PATCH", "/v1/live_notifications/types/a", Body([("friendly_name", "null")])),
+        ("GET", "/v1/live_notifications?profile=id:1", Body([])),
+        ("GET", "/v1/live_notifications/01JZ6Q8W3N4T5V6X7Y8Z9A0B1C", Body([])),
+        ("GET", "/v1/live_notifications/01JZ6Q8W3N4T5V6X7Y8Z9A0B1C/deliveries", Body([])),
     ]
 
     private static func message(_ text: String, for target: String) -> String {
         if target.hasSuffix("/segments") { return #"{"success":false,"errors":["\#(text)"]}"# }
+        if target.hasPrefix("/v1/live_notifications") { return #"{"meta":{"error":"\#(text)"}}"# }
         return !target.hasPrefix("/v1/") ? #"{"errors":["\#(text)"]}"# : #"{"detail":"\#(text)"}"#
     }
 
@@ -70,8 +77,10 @@ import Testing
         let token = "5ec2e7" + String(repeating: "0f", count: 29)
         let state = #"{"private":"p4yl04d"}"#
         var body = body
-        for field in ["push_token", "token"] where body.text.contains("\"\(field)\"") { body = body.with(field, "\"\(token)\"") }
-        if body.text.contains("event_updates") { body = body.with("event_updates", state) }
+        for field in ["push_token", "token", "device_id"] where body.text.contains("\"\(field)\"") {
+            body = body.with(field, "\"\(token)\"")
+        }
+        for field in ["event_updates", "content_state"] where body.text.contains(field) { body = body.with(field, state) }
         for failure in [nil, StorageError.unavailable, .refused(sqlState: "XX000")] {
             let api = TestAPI()
             api.ports.with { $0.failureBehindDirectory = failure }

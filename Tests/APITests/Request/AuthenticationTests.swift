@@ -55,6 +55,10 @@ import Testing
         ("GET", "/v1/stats", [.rest]),
         ("GET", "/v1/notifications/\(TestAPI.identifier)/deliveries", [.rest]),
         ("GET", "/notifications/\(TestAPI.identifier)?app_id=\(TestAPI.app)", [.rest]),
+        ("POST", "/v1/live_notifications/start", [.rest]), ("POST", "/v1/live_notifications/update", [.rest]),
+        ("POST", "/v1/live_notifications/end", [.rest]), ("PATCH", "/v1/live_notifications/types/a", [.rest]),
+        ("GET", "/v1/live_notifications/types", [.read, .rest]), ("GET", "/v1/live_notifications?profile=id:1", [.read, .rest]),
+        ("GET", "/v1/live_notifications/i", [.read, .rest]), ("GET", "/v1/live_notifications/i/deliveries", [.read, .rest]),
     ]
 
     @Test("lets each kind of key use its routes only", arguments: protected)

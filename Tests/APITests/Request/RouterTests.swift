@@ -33,7 +33,15 @@ import Testing
             ("GET", "/v1/activities", .listActivities, []), ("GET", "/notifications/n?app_id=a", .readMessage, ["n"]),
             ("GET", "/v1/notifications?limit=5", .listNotifications, []),
             ("HEAD", "/v1/activities/a%20b", .readActivity, ["a b"]), ("GET", "/livez", .live, []),
-            ("GET", "/readyz?x", .ready, []),
+            ("GET", "/readyz?x", .ready, []), ("POST", "/v1/live_notifications/start", .startLiveNotification, []),
+            ("POST", "/v1/live_notifications/update", .updateLiveNotification, []),
+            ("POST", "/v1/live_notifications/end", .endLiveNotification, []),
+            ("GET", "/v1/live_notifications?profile=id:1", .listLiveNotifications, []),
+            ("GET", "/v1/live_notifications/types", .listNotificationTypes, []),
+            ("PATCH", "/v1/live_notifications/types/a.b", .nameNotificationType, ["a.b"]),
+            ("GET", "/v1/live_notifications/i", .readLiveNotification, ["i"]),
+            ("GET", "/v1/live_notifications/start", .readLiveNotification, ["start"]),
+            ("GET", "/v1/live_notifications/i/deliveries", .listInstanceDeliveries, ["i"]),
             ("HEAD", "/metrics", .metrics, []), ("GET", "/openapi.json", .openAPI, []),
         ] as [(String, String, Route, [String])])
     func finds(method: String, target: String, route: Route, parameters: [String]) {
@@ -69,7 +77,8 @@ import Testing
         arguments: [
             ("GET", "/v1/devices", ["POST"]), ("PUT", "/v1/live-activities/start-tokens", ["POST", "DELETE"]),
             ("POST", "/livez", ["GET", "HEAD"]), ("OPTIONS", "/v1/notifications", ["GET", "HEAD"]),
-            ("post", "/v1/devices", ["POST"]), ("HEAD", "/v1/devices", ["POST"]),
+            ("post", "/v1/devices", ["POST"]), ("PUT", "/v1/live_notifications/start", ["POST", "GET", "HEAD"]),
+            ("HEAD", "/v1/devices", ["POST"]),
         ])
     func methods(method: String, target: String, allowed: [String]) {
         #expect(match(method, target) == .methodNotAllowed(allowed))
@@ -84,6 +93,9 @@ import Testing
         let path = await api.send("GET", "/v1/nothing", key: nil)
         #expect(path.status == 404)
         #expect(path.text == #"{"detail":"There is no such route."}"#)
+        let notification = await api.send("GET", "/v1/live_notifications/x/nothing", key: nil)
+        #expect(notification.status == 404)
+        #expect(notification.text == #"{"meta":{"error":"There is no such route."}}"#)
         let method = await api.send("PUT", "/v1/live-activities/start-tokens", key: nil)
         #expect(method.status == 405)
         #expect(method.headers["allow"] == "POST, DELETE")

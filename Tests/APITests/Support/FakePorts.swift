@@ -38,6 +38,7 @@ final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, 
         var askedAliases: [DeviceAlias] = []
         var hasAlias = true
         var access = DeviceAccess()
+        var hasLiveNotifications = true
         var userRegistration = UserRegistration.registered(FakePorts.userDevice, isNew: true)
         var userChange = UserChange.changed([FakePorts.userDevice])
         var userRegistrations: [DeviceRegistration] = []
@@ -126,7 +127,8 @@ final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, 
         let base = Self.application
         return Application(
             id: base.id, publicID: base.publicID, name: base.name, bundleID: base.bundleID, providerKey: base.providerKey,
-            defaultEnvironment: base.defaultEnvironment, deviceAccess: state.withLock { $0.access })
+            defaultEnvironment: base.defaultEnvironment, deviceAccess: state.withLock { $0.access },
+            hasLiveNotifications: state.withLock { $0.hasLiveNotifications })
     }
 
     // Admission.

@@ -18,6 +18,7 @@ struct TestAPI: Sendable {
     static let identifier = "\(FakePorts.accepted.publicID)"
 
     let ports = FakePorts()
+    let instances: FakeInstances
     let metrics = Metrics()
     let log = LogLines()
     let parts = Parts()
@@ -47,12 +48,16 @@ struct TestAPI: Sendable {
 
     init(eventLimits: EventLimits = EventLimits()) {
         let (ports, log, parts, ticks) = (ports, log, parts, ticks)
+        instances = FakeInstances(ports: ports)
         events = EventHub(executor: Self.loop, limits: eventLimits, metrics: metrics, sleep: { _ in await ticks.sleep() })
         handler = APIHandler(
             ports: APIPorts(
                 directory: ports, admission: Admission(ledger: ports, renderer: ports, now: { Self.now }), waiter: ports,
                 registry: ports, users: ports, taps: ports, segments: ports, audiences: ports,
-                renderer: ports, reader: ports, dashboards: ports, events: events),
+                renderer: ports, reader: ports, dashboards: ports,
+                liveNotifications: LiveNotifications(
+                    ledger: instances, renderer: ports, nowMilliseconds: { Self.now * 1_000 + 7 }),
+                instances: instances, events: events),
             clock: APIClock(now: { Self.now }, sleep: { duration in ports.with { $0.sleeps.append(duration) } }),
             readiness: { parts.all }, metrics: metrics, logger: Logger(level: .debug, sink: { log.append($0) }))
     }
