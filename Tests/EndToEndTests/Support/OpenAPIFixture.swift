@@ -69,6 +69,48 @@ struct Description {
                 body: #"{"name":"\#(name)","filters":[{"field":"language","relation":"=","value":"de"}]\#(id)}"#)
             #expect(made.status == 201, "\(made.text)")
         }
+        try await prepareInstances()
+    }
+
+    /// Live notifications of a device of their own: one that runs, one that will be ended, one that has been.
+    private mutating func prepareInstances() async throws {
+        let key = gateway.app.restKey
+        #expect(try await gateway.control("app", "set", gateway.app.id, "--live-notifications", "on").status == 0)
+        let pushToken = Deployment.token("device", 77)
+        let calls = [
+            (
+                "/v1/devices",
+                #"{"push_token":"\#(pushToken)","platform":"ios","environment":"production","external_id":"person@example.com"}"#
+            ),
+            (
+                "/v1/live-activities/start-tokens",
+                #"{"push_token":"\#(pushToken)","activity_type":"CIOSegmentsAttributes","token":"\#(Deployment.token("start", 77))"}"#
+            ),
+        ]
+        for (path, body) in calls {
+            let answer = try await gateway.send("POST", path, key: key, body: body)
+            #expect([200, 201].contains(answer.status), "\(answer.text)")
+        }
+        let start = try #require(operations.first { $0.node["operationId"]?.string == "startLiveNotification" }).successes[0]
+        for example in try instanceExamples() {
+            let answer = try await gateway.send("POST", start.path, key: key, body: start.body)
+            let id = try #require(answer["instance_id"], "\(answer.text)")
+            identifiers[example] = id
+        }
+        let ended = identifiers[try instanceExamples()[2]] ?? ""
+        let end = try await gateway.send(
+            "POST", "/v1/live_notifications/end", key: key, body: #"{"instance_id":"\#(ended)"}"#)
+        #expect(end.status == 200, "\(end.text)")
+    }
+
+    /// The identifiers of the examples: of an update, of an end, and of what is over.
+    private func instanceExamples() throws -> [String] {
+        let update = try #require(operations.first { $0.node["operationId"]?.string == "updateLiveNotification" })
+        let end = try #require(operations.first { $0.node["operationId"]?.string == "endLiveNotification" })
+        let over = try #require(update.errors.first { $0.body.contains("is ended") })
+        return try [update.successes[0], end.successes[0], over.request].map { request in
+            try #require(JSONDocument(parsing: Array(request.body.utf8)).root["instance_id"]?.string)
+        }
     }
 
     /// Registers the update token of an activity; that of the sixth is the one of the examples.
@@ -108,7 +150,10 @@ struct Description {
         let target = target(request.path, parameters) + (query.isEmpty ? "" : "?\(query)")
         var answer: Answer?
         for _ in 1...request.times {
-            answer = try await gateway.send(request.method, target, key: key, body: real(request.body))
+            // Ten calls a second are few for so many examples: who is told to come again does.
+            repeat {
+                answer = try await gateway.send(request.method, target, key: key, body: real(request.body))
+            } while answer?.status == 429 && request.status != 429 && request.times == 1
         }
         return try #require(answer)
     }
