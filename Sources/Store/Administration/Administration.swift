@@ -135,7 +135,8 @@ extension Store {
 
 enum AdministrationStatements {
     static let all = [
-        putSigningKey, createApplication, applications, application, setDeviceAccess, setLiveNotifications, createKey, keys, revokeKey,
+        putSigningKey, createApplication, applications, application, setDeviceAccess, setLiveNotifications, createKey, keys,
+        revokeKey,
     ]
 
     static let putSigningKey = Statement(
