@@ -44,9 +44,11 @@ let package = Package(
         .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
         // Wrappers.
         library("Security", ["COpenSSL"]),
+        library("Compression", ["CZlib"]),
         library("Networking", ["CLinux", "Security"]),
         library("HTTP", ["CNGHTTP2", "Networking", "Security"]),
         library("PostgreSQL", ["CPostgreSQL", "CLinux", "Networking"]),
@@ -57,7 +59,7 @@ let package = Package(
         library("Gateway", ["JSON", "Observability"]),
 
         // Adapters.
-        library("API", ["Gateway", "HTTP", "JSON", "Observability", "Networking", "Security"]),
+        library("API", ["Compression", "Gateway", "HTTP", "JSON", "Observability", "Networking", "Security"]),
         library(
             "Store", ["Gateway", "JSON", "Observability", "PostgreSQL", "Networking", "Security"],
             resources: [.embedInCode("schema.sql")]),
@@ -94,6 +96,7 @@ let package = Package(
             path: "Tests/TestSupport",
             swiftSettings: strict),
         tests("Security"),
+        tests("Compression"),
         tests("Networking", ["Security", "TestSupport"]),
         tests("HTTP", ["Networking", "Security", "TestSupport"]),
         tests("PostgreSQL", ["Networking", "TestSupport"]),

@@ -65,6 +65,9 @@ package struct APISettings: Sendable {
     package var clickPollInterval: Duration = .milliseconds(100)
     /// Most such looks after the first: 2 s by default.
     package var clickPollCount = 20
+    /// Most bytes of batches of events that one event loop holds, after inflating, until they are stored; further ones are refused with
+    /// 503, and their senders keep them. Default 64 MiB.
+    package var heldEventByteCount = 64 << 20
     /// The defaults.
     package init() {}
 }
@@ -97,6 +100,7 @@ package struct APIHandler: HTTPHandler {
     private let dashboards: DashboardRoutes
     private let deviceReading: DeviceReadingRoutes
     private let liveNotifications: LiveNotificationRoutes
+    private let ingestion: IngestionRoutes
     private let operations: OperationsRoutes
     private let now: @Sendable () -> Int64
     private let meters: RequestMeters
@@ -128,6 +132,10 @@ package struct APIHandler: HTTPHandler {
         liveNotifications = LiveNotificationRoutes(
             requests: LiveNotificationRequests(now: clock.now), liveNotifications: ports.liveNotifications,
             reading: LiveNotificationReading(instances: ports.instances))
+        ingestion = IngestionRoutes(
+            authentication: authentication, keeping: EventKeeping(registry: ports.registry, instances: ports.instances),
+            meters: IngestionMeters(metrics: metrics), held: HeldBytes(limit: settings.heldEventByteCount), now: clock.now,
+            logger: logger)
         now = clock.now
         operations = OperationsRoutes(readiness: readiness, metrics: metrics)
         meters = RequestMeters(metrics: metrics)
@@ -181,6 +189,8 @@ package struct APIHandler: HTTPHandler {
         case .ready: return await operations.ready()
         case .metrics: return operations.prometheus()
         case .openAPI: return operations.description()
+        case .sendBatch, .sendPublicBatch, .sendTrack, .sendIdentify, .readProjectSettings:
+            return try await ingestion.respond(to: request, route: route, parameters: parameters)
         default: break
         }
         if route.need != nil { return try await answerDevice(request, route: route, parameters: parameters) }

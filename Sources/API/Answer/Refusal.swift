@@ -26,6 +26,8 @@ enum Refusal: Error, Equatable, Sendable {
     case overloaded(retryAfterSeconds: Int)
     /// Too many taps wait to be counted.
     case tooManyTaps(retryAfterSeconds: Int)
+    /// Too many events of SDKs wait to be stored.
+    case tooManyEvents(retryAfterSeconds: Int)
     /// Too many streams of events are open: of the app, or of the process.
     case tooManyStreamsOfApplication(retryAfterSeconds: Int)
     case tooManyStreams(retryAfterSeconds: Int)
@@ -41,7 +43,7 @@ enum Refusal: Error, Equatable, Sendable {
         case .conflict: 409
         case .rateLimited, .tooManyStreamsOfApplication: 429
         case .storage(.refused): 500
-        case .overloaded, .tooManyTaps, .tooManyStreams, .storage(.unavailable): 503
+        case .overloaded, .tooManyTaps, .tooManyEvents, .tooManyStreams, .storage(.unavailable): 503
         }
     }
 
@@ -63,6 +65,7 @@ enum Refusal: Error, Equatable, Sendable {
         case .rateLimited: ["API rate limit exceeded."]
         case .overloaded: ["Too many starts of this app have not finished yet. Try again later."]
         case .tooManyTaps: ["Too many taps wait to be counted. Try again."]
+        case .tooManyEvents: ["Too many events wait to be stored. Try again."]
         case .tooManyStreamsOfApplication: ["Too many streams of events of this app are open. Close some, or try again."]
         case .tooManyStreams: ["Too many streams of events are open. Try again."]
         case .storage(.unavailable): ["The service is temporarily unavailable. Try again."]
@@ -80,7 +83,7 @@ enum Refusal: Error, Equatable, Sendable {
         case .methodNotAllowed: "method-not-allowed"
         case .conflict: "conflict"
         case .rateLimited, .tooManyStreamsOfApplication: "rate-limited"
-        case .overloaded, .tooManyTaps, .tooManyStreams, .storage(.unavailable): "unavailable"
+        case .overloaded, .tooManyTaps, .tooManyEvents, .tooManyStreams, .storage(.unavailable): "unavailable"
         case .storage(.refused): "failed"
         }
     }
@@ -98,7 +101,7 @@ enum Refusal: Error, Equatable, Sendable {
         case .identity: [("www-authenticate", "Bearer")]
         case .methodNotAllowed(let methods): [("allow", methods.joined(separator: ", "))]
         case .rateLimited(let seconds), .overloaded(let seconds), .tooManyTaps(let seconds),
-            .tooManyStreamsOfApplication(let seconds), .tooManyStreams(let seconds):
+            .tooManyEvents(let seconds), .tooManyStreamsOfApplication(let seconds), .tooManyStreams(let seconds):
             [("retry-after", "\(seconds)")]
         case .storage(.unavailable): [("retry-after", "1")]
         default: []

@@ -7,6 +7,9 @@ enum CommonErrors {
     static func examples(of route: Route) -> [ErrorExample] {
         let kinds = route.allowedKinds
         guard !kinds.isEmpty else { return [] }
+        let noObject = ErrorExample("no_object", .invalidBody("must be a JSON object"), body: "[]")
+        // What a wrong key is answered with depends on the route, and on a header.
+        if route.takesEvents { return [noObject] }
         var examples = [ErrorExample("no_key", .unauthorized, key: "none")]
         if let other = KeyKind.allCases.last(where: { !kinds.contains($0) }) {
             examples.append(ErrorExample("wrong_kind_of_key", .wrongKeyKind(other), key: other.name))
@@ -15,7 +18,7 @@ enum CommonErrors {
             examples.append(ErrorExample("wrong_app", .wrongApplication, path: ["app": Example.nothing]))
         }
         if route.description.body != nil {
-            examples.append(ErrorExample("no_object", .invalidBody("must be a JSON object"), body: "[]"))
+            examples.append(noObject)
         }
         if !route.description.query.isEmpty {
             let name = "nonsense"
@@ -28,7 +31,7 @@ enum CommonErrors {
 
     /// Errors that no request can provoke by itself.
     static func withoutExample(of route: Route) -> [(status: Int, text: String)] {
-        guard !route.allowedKinds.isEmpty else { return [] }
+        guard !route.allowedKinds.isEmpty || route == .readProjectSettings else { return [] }
         var errors = [
             (500, "The database refused a statement: a fault of the gateway or of its schema."),
             (503, "The database is away, or too much waits: repeat after Retry-After."),
@@ -42,6 +45,7 @@ enum CommonErrors {
         if [.startLiveNotification, .updateLiveNotification, .endLiveNotification].contains(route) {
             errors.append((429, "10 calls of the app in 1 s: repeat after Retry-After."))
         }
+        if route.takesEvents { errors.append((401, "No key that is in force, with X-Strict-Mode: 1.")) }
         if route == .watchNotification {
             errors.append((429, "Too many streams of the app are open: repeat after Retry-After."))
         }
@@ -91,6 +95,7 @@ struct PathParameter {
             (text, schema, example) = ("the kind of live notification", .identifier, LiveNotificationDescriptions.type)
         case "notification": (text, schema, example) = ("a notification", .uuid, Example.notification)
         case "device": (text, schema, example) = ("a subscription_id", .uuid, Example.device)
+        case "write_key": (text, schema, example) = ("a client or rest key", .text, IngestionDescriptions.writeKey)
         case "segment":
             let isOfApp = route.pattern.contains(":app")
             (text, schema, example) = ("a segment", .uuid, isOfApp ? Example.appSegment : Example.segment)

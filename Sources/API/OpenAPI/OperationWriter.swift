@@ -30,8 +30,8 @@ struct OperationWriter {
         for kind in kinds { writer.string(kind.name) }
         writer.endArray()
         writer.key("security")
-        // Without any of them where the app is open.
-        let more = route.need == nil ? "" : #",{"identity":[]},{}"#
+        // Without any of them where the app is open, or the key is in the body.
+        let more = route.need != nil ? #",{"identity":[]},{}"# : route.takesEvents ? ",{}" : ""
         writer.raw((kinds.isEmpty ? "[]" : #"[{"authorization":[]},{"header":[]}\#(more)]"#).utf8)
     }
 

@@ -8,6 +8,7 @@ struct RouteDescription: Sendable {
         case segments = "Segments"
         case devices = "Devices"
         case oneSignal = "Devices on OneSignal's wire"
+        case customerIODevices = "Devices on Customer.io's wire"
         case reading = "Reading"
         case customerIO = "Customer.io"
         case operations = "Operations"

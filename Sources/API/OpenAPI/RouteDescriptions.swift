@@ -60,6 +60,10 @@ extension Route {
         case .nameNotificationType: LiveNotificationDescriptions.name
         case .readLiveNotification: LiveNotificationDescriptions.read
         case .listInstanceDeliveries: LiveNotificationDescriptions.deliveries
+        case .sendBatch, .sendPublicBatch: IngestionDescriptions.batch
+        case .sendTrack: IngestionDescriptions.track
+        case .sendIdentify: IngestionDescriptions.identify
+        case .readProjectSettings: IngestionDescriptions.settings
         case .live: OperationsDescriptions.live
         case .ready: OperationsDescriptions.ready
         case .metrics: OperationsDescriptions.metrics

@@ -122,12 +122,13 @@ extension Route {
             .readUser,
             .changeUser, .removeUser, .readIdentity, .changeIdentity, .removeAlias, .addSubscription, .changeSubscription,
             .removeSubscription, .moveSubscription, .readSubscriptionIdentity, .changeSubscriptionIdentity, .setTypeToken,
-            .removeTypeToken, .setActivityToken, .setUserActivityToken, .removeActivityToken, .confirmReceipt, .reportClick:
+            .removeTypeToken, .setActivityToken, .setUserActivityToken, .removeActivityToken, .confirmReceipt, .reportClick,
+            .sendBatch, .sendPublicBatch, .sendTrack, .sendIdentify:
             [.client, .rest]
         case .readNotification, .watchNotification, .listNotifications, .readActivity, .listLiveNotifications,
             .listNotificationTypes, .readLiveNotification, .listInstanceDeliveries:
             [.read, .rest]
-        case .live, .ready, .metrics, .openAPI: []
+        case .readProjectSettings, .live, .ready, .metrics, .openAPI: []
         }
     }
 }

@@ -59,6 +59,11 @@ enum Route: String, CaseIterable, Sendable {
     case nameNotificationType
     case readLiveNotification
     case listInstanceDeliveries
+    case sendBatch
+    case sendPublicBatch
+    case sendTrack
+    case sendIdentify
+    case readProjectSettings
     case live
     case ready
     case metrics
@@ -69,7 +74,8 @@ enum Route: String, CaseIterable, Sendable {
         switch self {
         case .startActivity, .pushActivity, .createAppSegment, .createSegment, .previewAudience, .countUnsaved, .registerDevice,
             .setUpdateToken, .setStartToken, .recordClick, .endActivity, .createUser, .addSubscription, .setActivityToken,
-            .setUserActivityToken, .reportClick, .startLiveNotification, .updateLiveNotification, .endLiveNotification:
+            .setUserActivityToken, .reportClick, .startLiveNotification, .updateLiveNotification, .endLiveNotification,
+            .sendBatch, .sendPublicBatch, .sendTrack, .sendIdentify:
             "POST"
         case .setTypeToken, .confirmReceipt: "PUT"
         case .changeAppSegment, .changeSegment, .changeUser, .changeIdentity, .changeSubscription, .moveSubscription,
@@ -82,7 +88,8 @@ enum Route: String, CaseIterable, Sendable {
             .listNotifications,
             .readActivity, .listActivities, .listDeliveries, .readDevice, .listPushes,
             .readStatistics, .readMessage, .readUser, .readIdentity, .readSubscriptionIdentity, .listLiveNotifications,
-            .listNotificationTypes, .readLiveNotification, .listInstanceDeliveries, .live, .ready, .metrics, .openAPI:
+            .listNotificationTypes, .readLiveNotification, .listInstanceDeliveries, .readProjectSettings, .live, .ready, .metrics,
+            .openAPI:
             "GET"
         }
     }
@@ -136,6 +143,11 @@ enum Route: String, CaseIterable, Sendable {
         case .nameNotificationType: Self.liveNotifications + ["types", ":identifier"]
         case .readLiveNotification: Self.liveNotifications + [":instance"]
         case .listInstanceDeliveries: Self.liveNotifications + [":instance", "deliveries"]
+        case .sendBatch: ["v1", "b"]
+        case .sendPublicBatch: ["v1", "batch"]
+        case .sendTrack: ["v1", "track"]
+        case .sendIdentify: ["v1", "identify"]
+        case .readProjectSettings: ["v1", "projects", ":write_key", "settings"]
         case .live: ["livez"]
         case .ready: ["readyz"]
         case .metrics: ["metrics"]
@@ -146,6 +158,9 @@ enum Route: String, CaseIterable, Sendable {
     private static let user = ["apps", ":app", "users", "by", ":label", ":id"]
     private static let subscription = ["apps", ":app", "subscriptions", ":subscription"]
     private static let liveNotifications = ["v1", "live_notifications"]
+
+    /// Whether it takes events of Customer.io's SDKs, which need not have their key in a header.
+    var takesEvents: Bool { [.sendBatch, .sendPublicBatch, .sendTrack, .sendIdentify].contains(self) }
 
     /// Whether it is one of the routes that devices on OneSignal's wire call, which an app may open.
     var isOfOneSignalDevices: Bool { need != nil }

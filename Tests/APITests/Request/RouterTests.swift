@@ -42,6 +42,9 @@ import Testing
             ("GET", "/v1/live_notifications/i", .readLiveNotification, ["i"]),
             ("GET", "/v1/live_notifications/start", .readLiveNotification, ["start"]),
             ("GET", "/v1/live_notifications/i/deliveries", .listInstanceDeliveries, ["i"]),
+            ("POST", "/v1/b", .sendBatch, []), ("POST", "/v1/batch", .sendPublicBatch, []), ("POST", "/v1/track", .sendTrack, []),
+            ("POST", "/v1/identify", .sendIdentify, []),
+            ("GET", "/v1/projects/a%20key/settings", .readProjectSettings, ["a key"]),
             ("HEAD", "/metrics", .metrics, []), ("GET", "/openapi.json", .openAPI, []),
         ] as [(String, String, Route, [String])])
     func finds(method: String, target: String, route: Route, parameters: [String]) {

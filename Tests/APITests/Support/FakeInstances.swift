@@ -22,6 +22,17 @@ final class FakeInstances: InstanceLedger {
         var requests: [String] = []
         var types: [NotificationType] = []
         var names: [String: String?] = [:]
+
+        /// Thrown by every method when it is set.
+        var failure: StorageError?
+        /// Whether reports come from devices of their profiles, one a call; the last is repeated.
+        var reportAnswers = [true]
+        var reports: [InstanceReport] = []
+        /// `type attributesType` of each registration.
+        var registrations: [String] = []
+        var knowsDeliveries = true
+        /// `opened|delivered delivery message` of each count.
+        var counts: [String] = []
     }
 
     private let ports: FakePorts
@@ -34,7 +45,7 @@ final class FakeInstances: InstanceLedger {
 
     private func check() throws(StorageError) {
         let failure = ports.with { $0.failure ?? $0.failureBehindDirectory }
-        if let failure { throw failure }
+        if let failure = failure ?? with({ $0.failure }) { throw failure }
     }
 
     /// An instance that was started a minute ago.
@@ -68,7 +79,10 @@ final class FakeInstances: InstanceLedger {
     }
     func register(attributesType: String?, of notificationType: String, application: ApplicationID) async throws(StorageError) {
         try check()
-        state.withLock { $0.attributesTypes[notificationType] = attributesType }
+        state.withLock {
+            $0.registrations.append("\(notificationType) \(attributesType ?? "-")")
+            if let attributesType { $0.attributesTypes[notificationType] = attributesType }
+        }
     }
     func start(_ start: StoredInstanceStart, application: Application) async throws(StorageError) -> Bool {
         try check()
@@ -88,13 +102,19 @@ final class FakeInstances: InstanceLedger {
     }
     func report(_ report: InstanceReport, application: ApplicationID) async throws(StorageError) -> Bool {
         try check()
-        return true
+        return state.withLock {
+            $0.reports.append(report)
+            return $0.reportAnswers.count > 1 ? $0.reportAnswers.removeFirst() : $0.reportAnswers[0]
+        }
     }
     func count(opened: Bool, delivery: InstanceID, messageID: String, application: ApplicationID) async throws(StorageError)
         -> Bool
     {
         try check()
-        return true
+        return state.withLock {
+            $0.counts.append("\(opened ? "opened" : "delivered") \(delivery) \(messageID)")
+            return $0.knowsDeliveries
+        }
     }
     func instance(_ id: InstanceID, application: ApplicationID) async throws(StorageError) -> Instance? {
         try check()

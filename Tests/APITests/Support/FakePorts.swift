@@ -34,6 +34,9 @@ final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, 
         var startTokens: [String] = []
         /// What named the device of each start token.
         var devices: [DeviceName] = []
+        /// How many further tokens come from a device that is not known yet.
+        var unknownTokenCount = 0
+        var ends: [String] = []
         /// The aliases that calls asked for, and whether devices have them.
         var askedAliases: [DeviceAlias] = []
         var hasAlias = true
@@ -184,7 +187,8 @@ final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, 
                 guard $0.hasAlias else { return false }
             }
             $0.startTokens.append(registration.activityType)
-            return $0.isKnown
+            $0.unknownTokenCount -= 1
+            return $0.isKnown && $0.unknownTokenCount < 0
         }
     }
     func removeStartToken(activityType: String, device: DeviceName, application: ApplicationID) async throws(StorageError) -> Bool
@@ -199,13 +203,17 @@ final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, 
         return state.withLock {
             $0.updateTokens.append(registration)
             if $0.isEndedOnDevice { return .ended }
-            return $0.isKnown
+            $0.unknownTokenCount -= 1
+            return $0.isKnown && $0.unknownTokenCount < 0
                 ? .stored(ActivityWindow(startedAt: registration.startedAt ?? TestAPI.now), catchUp: false) : .unknownDevice
         }
     }
     func endActivity(_ activityID: String, device: DeviceName, application: ApplicationID) async throws(StorageError) -> Bool {
         try check()
-        return state.withLock { $0.isKnown }
+        return state.withLock {
+            $0.ends.append(activityID)
+            return $0.isKnown
+        }
     }
     func has(_ alias: DeviceAlias, device: DeviceName, application: ApplicationID) async throws(StorageError) -> Bool {
         try check()

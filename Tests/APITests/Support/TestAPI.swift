@@ -46,7 +46,7 @@ struct TestAPI: Sendable {
         do { return try EventLoop.start(name: "api-tests") } catch { preconditionFailure("no event loop: \(error)") }
     }()
 
-    init(eventLimits: EventLimits = EventLimits()) {
+    init(eventLimits: EventLimits = EventLimits(), settings: APISettings = APISettings()) {
         let (ports, log, parts, ticks) = (ports, log, parts, ticks)
         instances = FakeInstances(ports: ports)
         events = EventHub(executor: Self.loop, limits: eventLimits, metrics: metrics, sleep: { _ in await ticks.sleep() })
@@ -58,6 +58,7 @@ struct TestAPI: Sendable {
                 liveNotifications: LiveNotifications(
                     ledger: instances, renderer: ports, nowMilliseconds: { Self.now * 1_000 + 7 }),
                 instances: instances, events: events),
+            settings: settings,
             clock: APIClock(now: { Self.now }, sleep: { duration in ports.with { $0.sleeps.append(duration) } }),
             readiness: { parts.all }, metrics: metrics, logger: Logger(level: .debug, sink: { log.append($0) }))
     }

@@ -1,0 +1,107 @@
+import Gateway
+
+/// Stores what events say, through the same ports as every other dialect. Each event may come again: nothing counts or changes twice.
+struct EventKeeping: Sendable {
+    let registry: any DeviceRegistry
+    let instances: any InstanceLedger
+
+    /// Stores one event. What happened before it must be stored already.
+    func keep(_ event: ToldEvent, application: Application) async throws(StorageError) -> EventOutcome {
+        switch event {
+        case .device(let device): try await register(device, application)
+        case .userLeft(let pushToken, let user): try await release(pushToken, of: user, application)
+        case .startToken(let told): try await keep(told, application)
+        case .updateToken(let told): try await keep(told, application)
+        case .report(let report, let device): try await keep(report, device, application)
+        case .delivery(let delivery, let isOpened, let messageID):
+            try await instances.count(
+                opened: isOpened, delivery: delivery, messageID: messageID, application: application.id)
+                ? .applied : .unknownDelivery
+        }
+    }
+
+    // MARK: Devices
+
+    private func register(
+        _ device: DeviceRegistration, _ application: Application
+    ) async throws(StorageError) -> EventOutcome {
+        switch try await registry.register(device, application: application) {
+        case .registered: .applied
+        case .tooManyTags, .tooManyAliases: .refused
+        }
+    }
+
+    /// The device is nobody's from now on, unless it has another user already. It stays, since the next user may get it.
+    private func release(
+        _ pushToken: [UInt8], of user: DeviceAlias, _ application: Application
+    ) async throws(StorageError) -> EventOutcome {
+        guard try await registry.has(user, device: .pushToken(pushToken), application: application.id) else { return .foreign }
+        var device = DeviceRegistration(pushToken: pushToken)
+        device.namesWholeUser = true
+        return try await register(device, application)
+    }
+
+    // MARK: Tokens
+
+    private func keep(_ told: ToldEvent.TypeToken, _ application: Application) async throws(StorageError) -> EventOutcome {
+        let registered = try await instances.attributesType(of: told.notificationType, application: application.id)
+        // Mostly it is noted already, and all devices of an app would wait for the one row.
+        if registered == nil || told.attributesType != nil && told.attributesType != registered {
+            try await instances.register(
+                attributesType: told.attributesType, of: told.notificationType, application: application.id)
+        }
+        let type = activityType(told.attributesType ?? registered, of: told.notificationType)
+        // The token is the phone's, whoever uses it.
+        let registration = StartTokenRegistration(
+            application: application.id, device: .pushToken(told.pushToken), activityType: type, token: told.token)
+        if try await registry.setStartToken(registration) { return .applied }
+        let outcome = try await register(told.device, application)
+        guard outcome == .applied else { return outcome }
+        return try await registry.setStartToken(registration) ? .applied : .noDevice
+    }
+
+    private func keep(_ told: ToldEvent.InstanceToken, _ application: Application) async throws(StorageError) -> EventOutcome {
+        let registered = try await instances.attributesType(of: told.notificationType, application: application.id)
+        let type = activityType(registered, of: told.notificationType)
+        let registration = UpdateTokenRegistration(
+            device: .pushToken(told.pushToken), activityID: "\(told.instance)", token: told.token, activityType: type,
+            startedAt: nil)
+        var result = try await registry.setUpdateToken(registration, application: application.id)
+        if case .unknownDevice = result {
+            let outcome = try await register(told.device, application)
+            guard outcome == .applied else { return outcome }
+            result = try await registry.setUpdateToken(registration, application: application.id)
+        }
+        switch result {
+        case .stored: return .applied
+        case .ended: return .ended
+        case .unknownDevice: return .noDevice
+        }
+    }
+
+    /// The type under which a start looks for tokens; `LiveNotifications` finds the same one.
+    private func activityType(_ attributesType: String?, of notificationType: String) -> String {
+        attributesType ?? InstanceContent.builtInAttributesType(of: notificationType) ?? notificationType
+    }
+
+    // MARK: Activities
+
+    private func keep(
+        _ report: InstanceReport, _ device: DeviceRegistration, _ application: Application
+    ) async throws(StorageError) -> EventOutcome {
+        var isKept = try await instances.report(report, application: application.id)
+        switch report.event {
+        case .start, .update:
+            // Who starts an activity uses the device now. An end may come late, when that user has left it.
+            if !isKept {
+                let outcome = try await register(device, application)
+                guard outcome == .applied else { return outcome }
+                isKept = try await instances.report(report, application: application.id)
+            }
+        case .end:
+            _ = try await registry.endActivity(
+                "\(report.instance)", device: .pushToken(report.pushToken), application: application.id)
+        }
+        return isKept ? .applied : .foreign
+    }
+}

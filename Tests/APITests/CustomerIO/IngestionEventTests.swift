@@ -1,0 +1,202 @@
+import Gateway
+import HTTP
+import Testing
+
+@testable import API
+
+@Suite("Customer.io events") struct IngestionEventTests {
+    private let api = TestAPI()
+    private static let device = DeviceName.pushToken([0xAB, 0x01])
+
+    // MARK: Devices
+
+    @Test("identify gives the device its user, names and what is known of it")
+    func identify() async throws {
+        _ = await api.tell(Told.identify(#"{"email":"f@e.com","phone":null,"first_name":"F"}"#))
+        let device = try #require(api.ports.with { $0.registrations.last })
+        #expect(device.pushToken == [0xAB, 0x01])
+        #expect(device.externalID == "fan-1")
+        #expect(device.aliases == ["email": "f@e.com", "phone": nil])
+        #expect(device.language == "de" && device.country == "AT" && device.timeZone == "Europe/Vienna")
+        #expect(device.appVersion == "4.2" && device.osVersion == "18.1")
+        // The app's own decides.
+        #expect(device.environment == nil)
+    }
+
+    @Test(
+        "a device event does the same, and says whether notifications are allowed",
+        arguments: [("true", true), (#""False""#, false)])
+    func deviceChanged(literal: String, isEnabled: Bool) async throws {
+        _ = await api.tell(
+            Told.track(
+                "Device Created or Updated", #"{"push_enabled":\#(literal),"device_locale":"pt_BR"}"#,
+                more: #","context":{"device":{"token":"ab01","type":"ios"}}"#))
+        let device = try #require(api.ports.with { $0.registrations.last })
+        #expect(device.externalID == "fan-1" && device.aliases.isEmpty)
+        #expect(device.isEnabled == isEnabled)
+        #expect(device.language == "pt" && device.country == "BR")
+    }
+
+    @Test("a deleted device belongs to nobody, if it was that user's")
+    func deviceDeleted() async throws {
+        let event = Told.track("Device Deleted", more: #","context":\#(Told.context)"#)
+        _ = await api.tell(event)
+        let device = try #require(api.ports.with { $0.registrations.last })
+        #expect(device.namesWholeUser && device.externalID == nil && device.pushToken == [0xAB, 0x01])
+        #expect(api.ports.with { $0.askedAliases } == [DeviceAlias(label: "external_id", identifier: "fan-1")])
+        api.ports.with { $0.hasAlias = false }
+        _ = await api.tell(event)
+        #expect(api.ports.with { $0.registrations.count } == 1)
+        #expect(api.outcomes == [.applied: 1, .foreign: 1])
+    }
+
+    @Test("a device with too many names is passed over")
+    func tooManyAliases() async {
+        api.ports.with { $0.registration = .tooManyAliases }
+        #expect(await api.tell(Told.identify()).status == 200)
+        #expect(api.outcomes == [.refused: 1])
+    }
+
+    // MARK: Tokens
+
+    @Test("a push-to-start token is kept under the type the SDK registered, which is noted")
+    func startToken() async {
+        _ = await api.tell(Told.token())
+        #expect(api.ports.with { $0.startTokens } == ["ScoreAttributes"])
+        #expect(api.ports.with { $0.devices } == [Self.device])
+        #expect(api.instances.with { $0.registrations } == ["\(Told.type) ScoreAttributes"])
+        // It is noted once, and anew when it changes.
+        _ = await api.tell(Told.token(), Told.token(Told.startProperties.with("attributesType", #""NewAttributes""#)))
+        #expect(api.instances.with { $0.registrations } == ["\(Told.type) ScoreAttributes", "\(Told.type) NewAttributes"])
+        #expect(api.ports.with { $0.startTokens } == ["ScoreAttributes", "ScoreAttributes", "NewAttributes"])
+        // The device is known, and stays whose it is.
+        #expect(api.ports.with { $0.registrations.isEmpty && $0.askedAliases.isEmpty })
+    }
+
+    @Test("a token without a type is kept under the registered one, the template's, or the notification type")
+    func startTokenWithoutType() async {
+        let properties = Told.startProperties.with("attributesType", nil)
+        _ = await api.tell(Told.token(properties), Told.token(properties.with("notificationType", #""com.example.score""#)))
+        api.instances.with { $0.attributesTypes[Told.type] = "OwnAttributes" }
+        _ = await api.tell(Told.token(properties))
+        #expect(api.ports.with { $0.startTokens } == ["CIOSegmentsAttributes", "com.example.score", "OwnAttributes"])
+    }
+
+    @Test("tokens of a device that is not known make it known, with the user")
+    func tokensOfUnknownDevice() async {
+        for event in [Told.token(), Told.token(Told.updateProperties)] {
+            api.ports.with { $0.unknownTokenCount = 1 }
+            _ = await api.tell(event)
+        }
+        #expect(api.ports.with { $0.registrations.map(\.externalID) } == ["fan-1", "fan-1"])
+        #expect(api.ports.with { $0.startTokens.count } == 2)
+        #expect(api.ports.with { $0.updateTokens.count } == 2)
+        #expect(api.outcomes == [.applied: 2])
+        // One that does not become known is given up, without a third try.
+        api.ports.with { $0.isKnown = false }
+        _ = await api.tell(Told.token(), Told.token(Told.updateProperties))
+        #expect(api.outcomes == [.applied: 2, .noDevice: 2])
+        #expect(api.ports.with { $0.startTokens.count + $0.updateTokens.count } == 8)
+    }
+
+    @Test("an instance token is the update token of an activity of that id, in upper case")
+    func updateToken() async throws {
+        _ = await api.tell(Told.token(Told.updateProperties.with("cioInstanceId", "\"\(Told.instance.lowercased())\"")))
+        let token = try #require(api.ports.with { $0.updateTokens.last })
+        #expect(token.activityID == Told.instance)
+        #expect(token.token == [0x0E, 0x0F])
+        #expect(token.device == Self.device)
+        #expect(token.activityType == "CIOSegmentsAttributes")
+        #expect(token.startedAt == nil)
+        #expect(api.instances.with { $0.registrations.isEmpty })
+        api.ports.with { $0.isEndedOnDevice = true }
+        _ = await api.tell(Told.token(Told.updateProperties))
+        #expect(api.outcomes == [.applied: 1, .ended: 1])
+    }
+
+    // MARK: Activities
+
+    @Test("a start is reported byte for byte, with its user, time and message")
+    func started() async throws {
+        _ = await api.tell(Told.activity(more: #","timestamp":"2027-01-15T07:59:00.500Z""#))
+        let report = try #require(api.instances.with { $0.reports.last })
+        #expect(report.event == .start)
+        #expect("\(report.instance)" == Told.instance)
+        #expect(report.pushToken == [0xAB, 0x01])
+        #expect(report.profile == [AliasReference(label: "external_id", identifier: "fan-1")])
+        #expect(report.notificationType == Told.type && report.platform == .ios)
+        #expect(report.attributes.map { String(decoding: $0, as: UTF8.self) } == #"{"header":"A", "cioInstanceId":"x"}"#)
+        #expect(report.contentState.map { String(decoding: $0, as: UTF8.self) } == #"{"status":1.0}"#)
+        #expect(report.at == TestAPI.now - 60)
+        #expect(report.messageID == "m-1")
+        #expect(api.ports.with { $0.registrations.isEmpty && $0.ends.isEmpty })
+    }
+
+    @Test("a clock that runs ahead, or none, means now", arguments: ["2027-01-15T08:00:01Z", "yesterday"])
+    func clocks(text: String) async {
+        _ = await api.tell(Told.activity(more: #","timestamp":"\#(text)""#))
+        #expect(api.instances.with { $0.reports.last?.at } == TestAPI.now)
+    }
+
+    @Test("a start on a device of somebody else, or of nobody, moves it to the user; a stranger's is passed over")
+    func startElsewhere() async {
+        api.instances.with { $0.reportAnswers = [false, true, false] }
+        _ = await api.tell(Told.activity())
+        #expect(api.ports.with { $0.registrations.map(\.externalID) } == ["fan-1"])
+        #expect(api.outcomes == [.applied: 1])
+        _ = await api.tell(Told.activity())
+        #expect(api.instances.with { $0.reports.count } == 4)
+        #expect(api.outcomes == [.applied: 1, .foreign: 1])
+    }
+
+    @Test("an end is reported, and ends the activity on the device; it moves no device")
+    func ended() async throws {
+        _ = await api.tell(Told.activity(Told.endedProperties))
+        let report = try #require(api.instances.with { $0.reports.last })
+        #expect(report.event == .end && report.attributes == nil && report.contentState == nil)
+        #expect(api.ports.with { $0.ends } == [Told.instance])
+        api.instances.with { $0.reportAnswers = [false] }
+        api.ports.with { $0.isKnown = false }
+        _ = await api.tell(Told.activity(Told.endedProperties))
+        #expect(api.ports.with { $0.ends.count } == 2)
+        #expect(api.ports.with { $0.registrations.isEmpty })
+        #expect(api.outcomes == [.applied: 1, .foreign: 1])
+    }
+
+    // MARK: Deliveries
+
+    @Test("a delivered or opened push is counted by message, with a user or without")
+    func deliveries() async {
+        _ = await api.tell(
+            Told.delivery(user: nil), Told.delivery(Told.deliveredProperties.with("metric", #""opened""#)))
+        #expect(api.instances.with { $0.counts } == ["delivered \(Told.instance) m-1", "opened \(Told.instance) m-1"])
+        api.instances.with { $0.knowsDeliveries = false }
+        _ = await api.tell(Told.delivery(), Told.delivery(Told.deliveredProperties.with("deliveryId", #""dgLc""#)))
+        #expect(api.outcomes == [.applied: 2, .unknownDelivery: 2])
+    }
+
+    // MARK: What is not kept
+
+    @Test("anonymous and Android events are taken, and nothing of them is stored")
+    func notKept() async {
+        let android = #"{"device":{"token":"fcm:abc","type":"android"}}"#
+        let events = [
+            Told.identify(user: nil), Told.identify(user: ""), Told.token(user: nil),
+            Told.token(Told.updateProperties, user: nil),
+            Told.activity(user: nil), Told.track("Device Deleted", user: nil), Told.identify(context: android),
+            Told.token(Told.startProperties.with("platform", #""android""#).with("deviceId", #""fcm:abc""#)),
+            Told.activity(Told.startedProperties.with("platform", #""android""#)),
+        ]
+        #expect(await api.tell(events.joined(separator: ",")).status == 200)
+        #expect(api.outcomes == [.anonymous: 6, .android: 3])
+        #expect(
+            api.ports.with { $0.registrations.isEmpty && $0.startTokens.isEmpty && $0.updateTokens.isEmpty && $0.ends.isEmpty })
+        #expect(api.instances.with { $0.reports.isEmpty && $0.registrations.isEmpty })
+    }
+
+    @Test("events are applied in their order: the last user of a device has it")
+    func order() async {
+        _ = await api.tell(Told.identify(user: "a"), Told.identify(user: "b"), Told.identify(user: "a"))
+        #expect(api.ports.with { $0.registrations.map(\.externalID) } == ["a", "b", "a"])
+    }
+}
