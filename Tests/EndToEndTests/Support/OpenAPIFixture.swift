@@ -34,6 +34,7 @@ struct Description {
     private mutating func prepare() async throws {
         let (app, key) = (gateway.app, gateway.app.restKey)
         identifiers[try example("app", of: "startActivity")] = app.id
+        identifiers[try example("write_key", of: "readProjectSettings")] = app.clientKey
         let known = try #require(
             operations.first { $0.node["operationId"]?.string == "registerDevice" }?.successes.first { $0.status == 200 })
         let device = try await gateway.send("POST", "/v1/devices", key: key, body: known.body)
