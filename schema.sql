@@ -291,10 +291,18 @@ create index if not exists idempotency_notification on idempotency (notification
 create table if not exists notification_type (
     app_id           int not null,
     identifier       text collate "C" not null check (octet_length(identifier) between 1 and 128),
-    attributes_type  text collate "C" check (octet_length(attributes_type) between 1 and 128),
+    attributes_type  text collate "C" check (octet_length(attributes_type) between 1 and 128),  -- the latest
     friendly_name    text check (char_length(friendly_name) between 1 and 128),
     recorded_at      timestamptz not null default now(),
     primary key (app_id, identifier)
+);
+
+-- The Swift types that SDKs registered for a kind: versions of an app may differ.
+create table if not exists notification_type_attributes (
+    app_id           int not null,
+    identifier       text collate "C" not null,
+    attributes_type  text collate "C" not null check (octet_length(attributes_type) between 1 and 128),
+    primary key (app_id, identifier, attributes_type)
 );
 
 -- One live notification: an activity whose activity_id is the instance's identifier, a ULID. Its state is not stored: it follows from

@@ -25,11 +25,14 @@ extension Commands {
         }
         let key = pem
         return try await Session.run { session in
-            if let hasLiveNotifications { _ = try await session.store.setLiveNotifications(hasLiveNotifications, of: publicID) }
             let change = try await session.store.setDeviceAccess(
                 of: publicID, isOpen: isOpen, identityKeyPEM: key, requiresIdentity: requiresIdentity)
             switch change {
-            case .changed(let application):
+            case .changed(var application):
+                if let hasLiveNotifications {
+                    application =
+                        try await session.store.setLiveNotifications(hasLiveNotifications, of: publicID) ?? application
+                }
                 return Report(
                     members: describe(application),
                     lines: [

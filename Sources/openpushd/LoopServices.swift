@@ -83,7 +83,8 @@ struct LoopServices: Sendable {
                 audiences: store, renderer: renderer, reader: store,
                 dashboards: store,
                 liveNotifications: LiveNotifications(
-                    ledger: store, renderer: renderer, nowMilliseconds: { SystemClocks.now().rawValue }),
+                    ledger: store, renderer: renderer, nowMilliseconds: { SystemClocks.now().rawValue },
+                    announce: { [workers = shared.workers] in workers.ring() }),
                 instances: store, events: events),
             clock: SystemClocks.api(on: loop),
             readiness: { [database = shared.database, trust = shared.apnsTrust] in

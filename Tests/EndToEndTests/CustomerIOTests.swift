@@ -158,6 +158,18 @@ struct CustomerIOTests {
             let start = try await gateway.send(
                 "POST", "/v1/live_notifications/start", key: gateway.app.restKey, body: Self.startBody())
             #expect(start.status == 404 && start.json?["meta"]?["error"]?.string != nil, "\(start.text)")
+
+            let other = try await gateway.createApp()
+            for app in [gateway.app.id, other.id] {
+                #expect(try await gateway.control("app", "set", app, "--live-notifications", "on").status == 0)
+            }
+            let mine = try await gateway.send(
+                "POST", "/v1/live_notifications/start", key: gateway.app.restKey, body: Self.startBody())
+            let id = try #require(mine["instance_id"])
+            for (key, status) in [(gateway.app.readKey, 200), (other.restKey, 404), (gateway.app.clientKey, 403)] {
+                let answer = try await gateway.send("GET", "/v1/live_notifications/\(id)", key: key)
+                #expect(answer.status == status, "\(answer.text)")
+            }
         }
     }
 }

@@ -27,18 +27,16 @@ final class RequestMeters: Sendable {
     }
 
     private func instruments(_ series: Series) -> Instruments {
-        known.withLock { known in
-            if let found = known[series] { return found }
-            let labels = ["route": series.route?.name ?? "none", "method": series.route?.method ?? "none"]
-            let made = Instruments(
-                requests: metrics.counter(
-                    "openpush_http_requests_total", help: "Requests answered, by route and status.",
-                    labels: labels.merging(["status": "\(series.status)"]) { $1 }),
-                seconds: metrics.histogram(
-                    "openpush_http_request_seconds", help: "Time from a whole request to its answer, by route.",
-                    labels: labels))
-            known[series] = made
-            return made
-        }
+        if let found = known.withLock({ $0[series] }) { return found }
+        let labels = ["route": series.route?.name ?? "none", "method": series.route?.method ?? "none"]
+        let made = Instruments(
+            requests: metrics.counter(
+                "openpush_http_requests_total", help: "Requests answered, by route and status.",
+                labels: labels.merging(["status": "\(series.status)"]) { $1 }),
+            seconds: metrics.histogram(
+                "openpush_http_request_seconds", help: "Time from a whole request to its answer, by route.", labels: labels))
+        // Whoever else made them got the same ones.
+        known.withLock { $0[series] = made }
+        return made
     }
 }

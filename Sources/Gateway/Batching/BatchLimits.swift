@@ -7,10 +7,13 @@ package struct BatchLimits: Sendable {
     /// Whether nobody waits while no batch is open: under little load each request goes at once, under much they gather while one is
     /// in the database, and another goes beside it after `wait`.
     package var isEager = false
-    /// Most batches in the database at once, so that most of a loop's connections are left to others.
+    /// Most batches in the database at once: a loop has 8 connections for all its requests.
     package var openBatchCount: Int
     /// Most requests that wait; more are refused. Default 5,000: less than a second's work.
     package var waitingCount = 5_000
+    /// A batch that fails after so long met a database that is silent: those who wait hear the same at once. Source: callers get their 503
+    /// within 2 s.
+    package var silence: Duration = .seconds(1)
     /// Seconds after which a refused request should come again.
     package static let retrySeconds = 1
 
@@ -19,8 +22,9 @@ package struct BatchLimits: Sendable {
     package static let taps = BatchLimits(batchCount: 100, wait: .milliseconds(5), openBatchCount: 3)
     /// Looking keys up, with which every request begins; `benchmark registration` measures it. The wait bounds what one slow look does to others.
     package static let principals = BatchLimits(batchCount: 500, wait: .milliseconds(10), isEager: true, openBatchCount: 2)
-    /// Start tokens, likewise. A batch may wait for a device that is being changed.
-    package static let startTokens = BatchLimits(batchCount: 200, wait: .milliseconds(20), isEager: true, openBatchCount: 3)
+    /// Start tokens, likewise. A batch may wait for a device that is being changed. Each token is a lock in PostgreSQL's table, which has
+    /// 64 for each connection the server allows.
+    package static let startTokens = BatchLimits(batchCount: 100, wait: .milliseconds(20), isEager: true, openBatchCount: 2)
 }
 
 /// Why a request was not answered.

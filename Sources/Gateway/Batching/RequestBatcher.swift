@@ -94,6 +94,7 @@ package actor RequestBatcher<Request: Sendable, Answer: Sendable> {
     }
 
     private func answer(_ batch: [Waiting]) async {
+        let begunAt = ContinuousClock.now
         do throws(StorageError) {
             let answers = try await answerTogether(batch.map(\.request))
             precondition(answers.count == batch.count, "an answer to each request")
@@ -104,8 +105,8 @@ package actor RequestBatcher<Request: Sendable, Answer: Sendable> {
             } else {
                 fail(batch, error)
             }
-            // One after the other would hear the same, each a time-out later.
-            if error == .unavailable { failEverybody() }
+            // One after the other would hear the same, each a time-out later. What failed at once may have been one connection.
+            if error == .unavailable, begunAt.duration(to: .now) >= limits.silence { failEverybody() }
         }
         openBatchCount -= 1
         if limits.isEager, openBatchCount == 0, !forming.isEmpty { isDue = true }
@@ -114,12 +115,13 @@ package actor RequestBatcher<Request: Sendable, Answer: Sendable> {
 
     /// One request that PostgreSQL refuses must not keep the others from being answered.
     private func answerOneByOne(_ batch: [Waiting]) async {
-        for waiting in batch {
+        for (place, waiting) in batch.enumerated() {
             do throws(StorageError) {
                 let answers = try await answerTogether([waiting.request])
                 waiting.continuation.resume(returning: .success(answers[0]))
             } catch {
                 fail([waiting], error)
+                if error == .unavailable { return fail(Array(batch[(place + 1)...]), error) }
             }
         }
     }

@@ -13,9 +13,24 @@ extension FanOutWorker {
                 lease.extendedAt = beforeRegistration
             } catch {
                 logger.log(.warning, "The worker could not be registered yet", [.reason: "\(error)"])
-                await clock.sleep(backOff.next())
+                await pause(backOff.next())
             }
         }
+    }
+
+    /// Waits before something is tried again; a worker that stops waits no longer.
+    func pause(_ duration: Duration) async {
+        guard !isStopping else { return }
+        let wakeUp = WakeUp()
+        pauseCount += 1
+        let number = pauseCount
+        pauses[number] = wakeUp
+        await wakeUp.sleep { [clock] in await clock.sleep(duration) }
+        pauses[number] = nil
+    }
+
+    func endPauses() {
+        for wakeUp in pauses.values { wakeUp.call() }
     }
 
     /// Another daemon took the worker for dead: nothing of its chunks may be sent any more, and its journal says nothing new.

@@ -24,6 +24,9 @@ package actor FanOutWorker {
     var journal: (any WorkerJournal)?
     var lease: LeaseClock
     private(set) var isStopping = false
+    /// What waits before it is tried again.
+    var pauses: [Int: WakeUp] = [:]
+    var pauseCount = 0
     var jobs: JobTable
     private var openChunks = OpenChunks()
     /// Chunks whose pushes are on their way.
@@ -70,6 +73,7 @@ package actor FanOutWorker {
     package func stop() {
         isStopping = true
         claimWakeUp.call()
+        endPauses()
     }
 
     /// Works until `stop`.
@@ -181,7 +185,7 @@ package actor FanOutWorker {
                 return ActiveJob(job: job, renderer: renderer)
             } catch {
                 logger.log(.warning, "A notification could not be read yet", [.reason: "\(error)"])
-                await clock.sleep(backOff.next())
+                await pause(backOff.next())
             }
         }
         return nil

@@ -2,9 +2,9 @@ import JSON
 
 /// What a device gets of a live notification: the caller's objects, byte for byte, with what the SDK needs put at their ends.
 package enum InstanceContent {
-    /// The Swift type of a built-in template; nil for any other notification type.
-    package static func builtInAttributesType(of notificationType: String) -> String? {
-        InstanceTemplate(rawValue: notificationType)?.attributesType
+    /// The Swift type where no SDK said one: a built-in template's, else the notification type's own name.
+    package static func usualAttributesType(of notificationType: String) -> String {
+        InstanceTemplate(rawValue: notificationType)?.attributesType ?? notificationType
     }
 
     static func start(

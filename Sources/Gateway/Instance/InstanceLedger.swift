@@ -23,7 +23,7 @@ package struct StoredInstanceUpdate: Sendable {
     package let attributes: [UInt8]
     package let contentState: [UInt8]
     package let deepLink: String?
-    /// The newest delivery when the command was made; another one makes it out of date.
+    /// The newest delivery when the command was made; another one makes it out of date. Nil: it is taken whatever came in between.
     package let lastDelivery: InstanceID?
     package let command: UpdateCommand
 
@@ -83,9 +83,12 @@ package struct InstancePage<Element: Sendable>: Sendable {
 package protocol InstanceLedger: Sendable {
     /// Counts one call of the app against the limit shared by all daemons; a refused call is not counted.
     func admitInstanceCall(of application: ApplicationID) async throws(StorageError) -> RateDecision
-    /// The attributes type registered for a notification type; nil when there is none.
+    /// The attributes type registered for a notification type last; nil when there is none.
     func attributesType(of notificationType: String, application: ApplicationID) async throws(StorageError) -> String?
-    /// Notes what an SDK registered.
+    /// The attributes type under which a start reaches the profile: of those registered for its notification type, and the usual one, the one
+    /// of which a device told a token last. Nil when none did.
+    func attributesType(for start: InstanceStart, application: ApplicationID) async throws(StorageError) -> String?
+    /// Notes what an SDK registered; several app versions may say several.
     func register(attributesType: String?, of notificationType: String, application: ApplicationID) async throws(StorageError)
     /// Stores the instance, its delivery and, when anybody can be pushed, the start. False: too many starts have not finished.
     func start(_ start: StoredInstanceStart, application: Application) async throws(StorageError) -> Bool

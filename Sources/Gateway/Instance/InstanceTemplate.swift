@@ -56,7 +56,7 @@ package enum InstanceTemplate: String, CaseIterable, Sendable {
         var bytes = contentState
         // From the end, so that the places of what comes before stay right.
         for (name, value) in object.members.reversed() {
-            guard let number = value.integer else { continue }
+            guard let number = try? wholeNumber(value) else { continue }
             let capped: Int64
             switch name {
             case "segmentsTotal": capped = min(max(number, 1), segmentCount)
@@ -76,8 +76,12 @@ package enum InstanceTemplate: String, CaseIterable, Sendable {
     }
 
     private static func wholeNumber(_ value: JSONValue) throws(FieldProblem) -> Int64 {
-        guard let number = value.integer else { throw .wrongKind(expected: "a whole number") }
-        return number
+        if let number = value.integer { return number }
+        // Beyond 64 bits every number is whole, and as good as the largest.
+        guard value.kind == .number, let number = value.double, abs(number) >= 0x1p63 else {
+            throw .wrongKind(expected: "a whole number")
+        }
+        return number > 0 ? .max : .min
     }
 
     private static func finish(_ members: FieldChecks, under path: String) throws(FieldErrors) {

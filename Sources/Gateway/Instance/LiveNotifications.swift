@@ -1,21 +1,27 @@
 /// Starts, updates and ends live notifications: makes pushes of what was asked for, and has them stored.
 package struct LiveNotifications: Sendable {
-    /// How often an update is made anew when another one came in between.
-    private static let attemptCount = 5
+    /// How often an update is made of what the instance has now; the last time it is taken whatever came in between, so that many at once
+    /// all get through.
+    private static let attemptCount = 3
 
     private let ledger: any InstanceLedger
     private let renderer: any PayloadRenderer
     private let nowMilliseconds: @Sendable () -> Int64
+    private let announce: @Sendable () -> Void
 
     /// Puts the ports together.
     ///
-    /// - Parameter nowMilliseconds: since 1970.
+    /// - Parameters:
+    ///   - nowMilliseconds: since 1970.
+    ///   - announce: called when something is to be pushed.
     package init(
-        ledger: any InstanceLedger, renderer: any PayloadRenderer, nowMilliseconds: @escaping @Sendable () -> Int64
+        ledger: any InstanceLedger, renderer: any PayloadRenderer, nowMilliseconds: @escaping @Sendable () -> Int64,
+        announce: @escaping @Sendable () -> Void = {}
     ) {
         self.ledger = ledger
         self.renderer = renderer
         self.nowMilliseconds = nowMilliseconds
+        self.announce = announce
     }
 
     /// Accepts a start: it is stored, and pushed afterwards.
@@ -23,8 +29,9 @@ package struct LiveNotifications: Sendable {
         if case .refused(let seconds) = try await ledger.admitInstanceCall(of: application.id) {
             return .rateLimited(retryAfterSeconds: seconds)
         }
-        let registered = try await ledger.attributesType(of: request.notificationType, application: application.id)
-        let type = registered ?? InstanceContent.builtInAttributesType(of: request.notificationType) ?? request.notificationType
+        let type =
+            try await ledger.attributesType(for: request, application: application.id)
+            ?? InstanceContent.usualAttributesType(of: request.notificationType)
         let now = nowMilliseconds()
         let (id, delivery) = (InstanceID.mint(milliseconds: now), InstanceID.mint(milliseconds: now))
         let content = InstanceContent.start(request, attributesType: type, id: id, delivery: delivery)
@@ -33,9 +40,11 @@ package struct LiveNotifications: Sendable {
         }
         let command = StartCommand(
             activityID: "\(id)", activityType: type, name: request.notificationType, audience: .aliases(request.profile),
-            content: content, idempotency: nil)
+            content: content, idempotency: nil, secondsToLive: secondsToLive(of: .start, until: request.expiresAt))
         let stored = StoredInstanceStart(id: id, delivery: delivery, request: request, command: command)
-        return try await ledger.start(stored, application: application) ? .started(id) : .overloaded
+        guard try await ledger.start(stored, application: application) else { return .overloaded }
+        announce()
+        return .started(id)
     }
 
     /// Accepts an update or end.
@@ -44,14 +53,15 @@ package struct LiveNotifications: Sendable {
         if case .refused(let seconds) = try await ledger.admitInstanceCall(of: application.id) {
             return .rateLimited(retryAfterSeconds: seconds)
         }
-        for _ in 0..<Self.attemptCount {
+        for attempt in 1...Self.attemptCount {
             guard let instance = try await ledger.instance(request.instance, application: application.id) else {
                 return .unknownInstance
             }
             guard instance.state == .active else { return .over(instance.state) }
             let update: StoredInstanceUpdate
             do throws(FieldErrors) {
-                update = stored(try request.fitting(instance.notificationType), of: instance)
+                update = stored(
+                    try request.fitting(instance.notificationType), of: instance, isLast: attempt == Self.attemptCount)
             } catch {
                 return .invalid(error)
             }
@@ -59,7 +69,9 @@ package struct LiveNotifications: Sendable {
                 return .tooLarge(byteCount: byteCount, limit: AdmissionLimits.payloadByteCount)
             }
             switch try await ledger.update(update, application: application) {
-            case .accepted: return .accepted(request.instance)
+            case .accepted:
+                announce()
+                return .accepted(request.instance)
             case .unknownInstance: return .unknownInstance
             case .over(let state): return .over(state)
             case .outOfDate: continue
@@ -68,7 +80,7 @@ package struct LiveNotifications: Sendable {
         throw .unavailable
     }
 
-    private func stored(_ request: InstanceUpdate, of instance: Instance) -> StoredInstanceUpdate {
+    private func stored(_ request: InstanceUpdate, of instance: Instance, isLast: Bool) -> StoredInstanceUpdate {
         let delivery = InstanceID.mint(milliseconds: nowMilliseconds())
         let contentState = request.contentState ?? instance.contentState
         let deepLink = request.deepLink ?? instance.deepLink
@@ -76,9 +88,16 @@ package struct LiveNotifications: Sendable {
             request.event, contentState: contentState, alert: request.alert, delivery: delivery, deepLink: deepLink)
         return StoredInstanceUpdate(
             delivery: delivery, request: request, attributes: request.attributes ?? instance.attributes,
-            contentState: contentState, deepLink: deepLink, lastDelivery: instance.lastDelivery?.id,
+            contentState: contentState, deepLink: deepLink, lastDelivery: isLast ? nil : instance.lastDelivery?.id,
             command: UpdateCommand(
-                activityID: "\(request.instance)", name: instance.notificationType, content: content))
+                activityID: "\(request.instance)", name: instance.notificationType, content: content,
+                secondsToLive: secondsToLive(of: request.event, until: instance.expiresAt)))
+    }
+
+    /// A phone that comes back after the instance has expired is not to show it, or an older state of it. An end it gets all the same.
+    private func secondsToLive(of event: ActivityEvent, until expiresAt: Int64) -> Int64 {
+        let longest = PushLifetime.seconds(of: event)
+        return event == .end ? longest : max(1, min(longest, expiresAt - nowMilliseconds() / 1_000))
     }
 
     private func excessByteCount(of content: PushContent) -> Int? {

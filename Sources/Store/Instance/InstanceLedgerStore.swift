@@ -14,6 +14,17 @@ extension Store: InstanceLedger {
         return found.rowCount == 1 ? found.text(row: 0, column: 0) : nil
     }
 
+    package func attributesType(for start: InstanceStart, application: ApplicationID) async throws(StorageError) -> String? {
+        let found = try await query(
+            NotificationTypeStatements.reaching,
+            [
+                .application(application), .text(start.notificationType),
+                .text(InstanceContent.usualAttributesType(of: start.notificationType)), .textArray(start.profile.map(\.label)),
+                .textArray(start.profile.map(\.identifier)), start.pushToken.map(Parameter.bytes) ?? .null,
+            ])
+        return found.rowCount == 1 ? found.text(row: 0, column: 0) : nil
+    }
+
     package func register(attributesType: String?, of notificationType: String, application: ApplicationID)
         async throws(StorageError)
     {

@@ -74,9 +74,11 @@ extension Instance {
     fileprivate init(_ rows: QueryResult, row: Int) throws(StorageError) {
         let startColumn = 11
         let start = try FanOutTotals(rows, row: row, firstColumn: startColumn)
-        let startFailure = start.flatMap { $0.status == .undeliverable ? Store.nobodyFailure : $0.failure }
-        let failure = rows.optionalText(row: row, column: 3) ?? startFailure
         let endedAt = rows.optionalInt64(row: row, column: 5)
+        // A start that an end overtook has not failed.
+        let startFailure =
+            endedAt == nil ? start.flatMap { $0.status == .undeliverable ? Store.nobodyFailure : $0.failure } : nil
+        let failure = rows.optionalText(row: row, column: 3) ?? startFailure
         let expiresAt = rows.int64(row: row, column: 6)
         self.init(
             id: InstanceID(rows.uuid(row: row, column: 0)), notificationType: rows.text(row: row, column: 1),

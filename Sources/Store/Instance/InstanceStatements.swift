@@ -2,7 +2,7 @@ import Gateway
 import PostgreSQL
 
 enum InstanceStatements {
-    static let all = [devices, lock, add, addDelivery, change, noteReport, count]
+    static let all = [devices, lock, isHeldElsewhere, forget, add, addDelivery, change, noteReport, count]
 
     /// Devices of a profile that hold a start token: app, type, labels, identifiers, the push token of the only one meant, or null.
     static let devices = Statement(
@@ -22,14 +22,36 @@ enum InstanceStatements {
             order by token.device_id
             """)
 
-    /// Whether it has ended, whether it has expired, its newest delivery, how many it has: app, instance. Its row is locked.
+    /// Whether it has ended, whether it has expired, its newest delivery, how many it has, what names its profile: app, instance. Its
+    /// row is locked.
     static let lock = Statement(
         name: "instance_lock",
         text: """
-            select ended_at is not null, expires_at <= unix_seconds(clock_timestamp()), last_delivery, delivery_count
+            select ended_at is not null, expires_at <= unix_seconds(clock_timestamp()), last_delivery, delivery_count,
+                profile_label, profile_identifier
             from live_instance
             where app_id = $1 and instance_id = $2
             for update
+            """)
+
+    /// Whether another device may still show the activity: app, activity id, push token.
+    static let isHeldElsewhere = Statement(
+        name: "instance_is_held_elsewhere",
+        text: """
+            select exists (
+                select from activity join update_token as token using (activity_number)
+                where activity.app_id = $1 and activity.activity_id = $2 and token.ended_at is null
+                    and token.device_id is distinct from (
+                        select device_id from device where app_id = $1 and push_token = $3))
+            """)
+
+    /// Ends the activity that no device shows any more; nobody who comes late is told of it: app, activity id.
+    static let forget = Statement(
+        name: "instance_forget",
+        text: """
+            update activity
+            set ended_at = clock_timestamp(), latest_notification = null
+            where app_id = $1 and activity_id = $2 and ended_at is null
             """)
 
     // A device's clock may be wrong: what it says counts when it is near.
@@ -71,7 +93,7 @@ enum InstanceStatements {
             update live_instance
             set last_delivery = $3, delivery_count = delivery_count + 1, attributes = coalesce($4, attributes),
                 content_state = coalesce($5, content_state), deep_link = coalesce($6, deep_link),
-                ended_at = case when $7::bool then \(moment("$8")) end
+                ended_at = case when $7::bool then greatest(\(moment("$8")), started_at) else ended_at end
             where app_id = $1 and instance_id = $2
             """)
 
@@ -104,12 +126,16 @@ enum InstanceStatements {
 }
 
 enum NotificationTypeStatements {
-    static let all = [record, attributesType, list, name]
+    static let all = [record, attributesType, reaching, list, name]
 
     /// Notes a type, and the attributes type an SDK registered for it: app, identifier, attributes type or null.
     static let record = Statement(
         name: "notification_type_record",
         text: """
+            with told as (
+                insert into notification_type_attributes (app_id, identifier, attributes_type)
+                select $1, $2, $3 where $3::text is not null
+                on conflict do nothing)
             insert into notification_type as known (app_id, identifier, attributes_type)
             values ($1, $2, $3)
             on conflict (app_id, identifier) do update
@@ -122,6 +148,31 @@ enum NotificationTypeStatements {
         text: """
             select attributes_type from notification_type
             where app_id = $1 and identifier = $2 and attributes_type is not null
+            """)
+
+    /// Of the types registered for a kind, and the usual one, the one of which a device of the profile told a start token last: app,
+    /// identifier, usual type, labels, identifiers, the push token of the only device meant, or null.
+    static let reaching = Statement(
+        name: "notification_type_reaching",
+        text: """
+            select type.name
+            from (
+                    select attributes_type as name from notification_type_attributes where app_id = $1 and identifier = $2
+                    union
+                    select $3) as known
+                join activity_type as type on type.app_id = $1 and type.name = known.name
+                cross join unnest($4::text[], $5::text[]) as wanted (label, identifier)
+                cross join lateral (
+                    select device_id from device_alias
+                    where app_id = $1 and label = wanted.label and identifier = wanted.identifier
+                    offset 0) as alias
+                cross join lateral (
+                    select registered_at from start_token
+                    where app_id = $1 and type_id = type.type_id and device_id = alias.device_id
+                    offset 0) as token
+            where $6::bytea is null or alias.device_id = (select device_id from device where app_id = $1 and push_token = $6)
+            order by token.registered_at desc
+            limit 1
             """)
 
     static let list = Statement(

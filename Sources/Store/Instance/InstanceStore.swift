@@ -96,7 +96,7 @@ extension Store {
         guard locked.rowCount == 1 else { return (.unknownInstance, []) }
         if locked.bool(row: 0, column: 0) { return (.over(.ended), []) }
         if locked.bool(row: 0, column: 1) { return (.over(.expired), []) }
-        guard InstanceID(locked.uuid(column: 2)) == update.lastDelivery else { return (.outOfDate, []) }
+        if let last = update.lastDelivery, InstanceID(locked.uuid(column: 2)) != last { return (.outOfDate, []) }
         let pushed = try await push(update.command, activity: found, application: application, on: connection)
         let calls = changes(by: update, number: locked.int32(row: 0, column: 3) + 1, pushed.notification, application)
         _ = try await connection.run(calls)
@@ -107,10 +107,18 @@ extension Store {
     private func push(
         _ command: UpdateCommand, activity found: QueryResult, application: ApplicationID, on connection: DatabaseConnection
     ) async throws -> (notification: NotificationID?, superseded: [NotificationID]) {
-        guard found.rowCount == 1, !found.bool(row: 0, column: 1) else {
-            try await keep(command, activity: nil, application: application, on: connection)
-            return (nil, [])
+        var found = found
+        if found.rowCount == 0 {
+            // The app began it by itself, and no device has told a token yet.
+            found = try await connection.run([
+                StatementCall(
+                    UpdateTokenStatements.addActivity, [.application(application), .text(command.activityID), .null]),
+                StatementCall(
+                    UpdateStatements.find,
+                    [.application(application), .text(command.activityID), .int64(command.content.event.windowSeconds)]),
+            ])[1]
         }
+        guard found.rowCount == 1, !found.bool(row: 0, column: 1) else { return (nil, []) }
         let (activity, event) = (found.int64(row: 0, column: 0), command.content.event)
         let superseded = try await supersede(before: event, of: activity, on: connection)
         let stored = try await connection.run([
@@ -118,7 +126,8 @@ extension Store {
                 UpdateStatements.accept,
                 [
                     .application(application), .int64(activity), .int16(event.rawValue), .text(command.name),
-                    .bytes(command.content.stored), .int64(PushLifetime.seconds(of: event)), .bool(false), .null,
+                    .bytes(command.content.stored), .int64(command.secondsToLive ?? PushLifetime.seconds(of: event)),
+                    .bool(false), .null,
                 ]),
             StatementCall(PendingStateStatements.drop, [.application(application), .text(command.activityID)]),
         ])[0]

@@ -77,6 +77,9 @@ final class FakeInstances: InstanceLedger {
         try check()
         return state.withLock { $0.attributesTypes[notificationType] }
     }
+    func attributesType(for start: InstanceStart, application: ApplicationID) async throws(StorageError) -> String? {
+        try await attributesType(of: start.notificationType, application: application)
+    }
     func register(attributesType: String?, of notificationType: String, application: ApplicationID) async throws(StorageError) {
         try check()
         state.withLock {

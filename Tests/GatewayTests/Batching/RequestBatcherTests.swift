@@ -50,10 +50,11 @@ private final class ScriptedDatabase: Sendable {
     private let clock = ManualClock()
 
     /// Lends a batcher whose batches have two requests, whose queue has five, and one of whose batches may be open.
-    private func with(isEager: Bool = false, _ body: (Batcher) async throws -> Void) async throws {
+    private func with(isEager: Bool = false, silence: Duration = .zero, _ body: (Batcher) async throws -> Void) async throws {
         let loop = try EventLoop.start(name: "batches")
         var limits = BatchLimits(batchCount: 2, wait: .milliseconds(5), isEager: isEager, openBatchCount: isEager ? 2 : 1)
         limits.waitingCount = 5
+        limits.silence = silence
         let batcher = Batcher(executor: loop, limits: limits, sleep: clock.fanOutClock.sleep) {
             [database] (requests) async throws(StorageError) in try await database.answer(requests)
         }

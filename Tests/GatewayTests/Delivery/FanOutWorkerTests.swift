@@ -201,6 +201,16 @@ final class WorkerBench: Sendable {
         #expect(bench.sender.batches.count == 5)
     }
 
+    @Test("stops at once although a notification cannot be read: it does not wait for the next try")
+    func stopsWhileReadingFails() async throws {
+        let bench = try WorkerBench()
+        bench.queue.change { $0.failingLoads = .max }
+        bench.enqueue(devices: 1...3)
+        // The clock stands still: a pause that is not cut short never ends.
+        await bench.run { await bench.queue.wait { $0.failingLoads < .max } }
+        #expect(bench.sender.batches.isEmpty)
+    }
+
     @Test("hands back what a drained sender did not send, without counting a try, and gives the lease back")
     func resumesLater() async throws {
         let bench = try WorkerBench(sender: ScriptedSender { _, index in index == 0 ? .accepted : .notSent })

@@ -103,4 +103,81 @@ struct InstanceReportTests {
             }
         }
     }
+
+    @Test("of another user's instance counts for nothing")
+    func isOfOneProfile() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.addDevice(1) { $0.externalID = "fan-1" }
+            try await fixture.addDevice(2) { $0.externalID = "fan-2" }
+            let app = fixture.application.id
+            let now = try #require(try await fixture.number("select unix_seconds(clock_timestamp())"))
+            let id = InstanceID.mint(milliseconds: now * 1_000)
+            _ = try await fixture.store.report(Self.report(.start, id, message: "m1", at: now), application: app)
+            let foreign = Self.report(.end, id, device: 2, fan: "fan-2", message: "m2", at: now)
+            #expect(try await fixture.store.report(foreign, application: app) == false)
+            #expect(try await fixture.store.instance(id, application: app)?.state == .active)
+        }
+    }
+
+    @Test("ends an instance when no other device shows it, and not before")
+    func endsWithLastDevice() async throws {
+        try await StoreFixture.with { fixture in
+            for number in 1...2 { try await fixture.addDevice(number) { $0.externalID = "fan-1" } }
+            let app = fixture.application.id
+            let now = try #require(try await fixture.number("select unix_seconds(clock_timestamp())"))
+            let id = InstanceID.mint(milliseconds: now * 1_000)
+            _ = try await fixture.store.report(Self.report(.start, id, message: "m1", at: now), application: app)
+            for number in 1...2 { try await fixture.hold("\(id)", device: number) }
+            for (number, state) in [(1, InstanceState.active), (2, .ended)] {
+                let end = Self.report(.end, id, device: number, message: "end \(number)", at: now)
+                #expect(try await fixture.store.report(end, application: app))
+                _ = try await fixture.store.endActivity(
+                    "\(id)", device: .pushToken(StoreFixture.pushToken(number)), application: app)
+                #expect(try await fixture.store.instance(id, application: app)?.state == state)
+            }
+            let page = try await fixture.store.deliveries(of: id, after: nil, limit: 10, application: app)
+            #expect(page?.elements.map(\.operation) == [.end, .end, .start])
+        }
+    }
+
+    @Test("begins and ends an instance whose end comes before its start")
+    func endsBeforeStart() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.addDevice(1) { $0.externalID = "fan-1" }
+            let app = fixture.application.id
+            let now = try #require(try await fixture.number("select unix_seconds(clock_timestamp())"))
+            let id = InstanceID.mint(milliseconds: now * 1_000)
+            for (event, message) in [(ActivityEvent.end, "m2"), (.start, "m1")] {
+                #expect(try await fixture.store.report(Self.report(event, id, message: message, at: now), application: app))
+            }
+            let instance = try #require(try await fixture.store.instance(id, application: app))
+            #expect(instance.state == .ended && (instance.endedAt ?? 0) >= instance.startedAt)
+        }
+    }
+
+    @Test("is followed by an update and an end that wait for the device's token, and by nothing after the device's own end")
+    func isUpdatedBeforeToken() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.addDevice(1) { $0.externalID = "fan-1" }
+            let worker = try await fixture.store.registerWorker(node: "a")
+            let (app, flow) = (fixture.application.id, InstanceTests.flow(fixture))
+            let now = try #require(try await fixture.number("select unix_seconds(clock_timestamp())"))
+            let id = InstanceID.mint(milliseconds: now * 1_000)
+            _ = try await fixture.store.report(Self.report(.start, id, message: "m1", at: now), application: app)
+            _ = try await flow.update(InstanceTests.update(id), application: fixture.application)
+            #expect(try await fixture.deliverEverything(worker).isEmpty)
+            #expect(try await fixture.store.instance(id, application: app)?.lastDelivery?.status == .undeliverable)
+            try await fixture.hold("\(id)", device: 1)
+            #expect(try await fixture.deliverEverything(worker).count == 1)
+            #expect(try await fixture.store.instance(id, application: app)?.lastDelivery?.status == .sent)
+
+            let other = InstanceID.mint(milliseconds: now * 1_000)
+            _ = try await fixture.store.report(Self.report(.start, other, message: "m3", at: now), application: app)
+            _ = try await flow.update(InstanceTests.update(other), application: fixture.application)
+            _ = try await fixture.store.report(Self.report(.end, other, message: "m4", at: now), application: app)
+            let (_, catchUp) = try await fixture.hold("\(other)", device: 1)
+            #expect(!catchUp)
+            #expect(try await fixture.deliverEverything(worker).isEmpty)
+        }
+    }
 }

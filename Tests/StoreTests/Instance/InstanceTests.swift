@@ -14,7 +14,7 @@ private struct NoPayload: PayloadRenderer {
     static let type = "com.example.match"
     private static let now = Int64(1_900_000_000)
 
-    private static func flow(_ fixture: StoreFixture) -> LiveNotifications {
+    static func flow(_ fixture: StoreFixture) -> LiveNotifications {
         LiveNotifications(ledger: fixture.store, renderer: NoPayload(), nowMilliseconds: { now * 1_000 })
     }
 
@@ -29,7 +29,7 @@ private struct NoPayload: PayloadRenderer {
             deepLink: "app://match", expiresAt: expiresAt ?? Int64.max / 2)
     }
 
-    private static func update(_ id: InstanceID, _ event: ActivityEvent = .update, state: String? = #"{"score":2}"#)
+    static func update(_ id: InstanceID, _ event: ActivityEvent = .update, state: String? = #"{"score":2}"#)
         -> InstanceUpdate
     {
         InstanceUpdate(
@@ -212,14 +212,9 @@ private struct NoPayload: PayloadRenderer {
                 for number in 0..<6 {
                     group.addTask {
                         let update = Self.update(id, state: #"{"score":\#(number)}"#)
-                        // Who finds others in between too often hears that it is to come again.
-                        while true {
-                            do {
-                                guard case .accepted = try await flow.update(update, application: fixture.application) else {
-                                    continue
-                                }
-                                return
-                            } catch StorageError.unavailable { continue }
+                        guard case .accepted = try await flow.update(update, application: fixture.application) else {
+                            Issue.record("an update among others was refused")
+                            return
                         }
                     }
                 }
@@ -246,6 +241,35 @@ private struct NoPayload: PayloadRenderer {
                 "update instance_rate_limit set calls = array_fill(clock_timestamp() - interval '1 s', array[10])")
             #expect(try await fixture.store.admitInstanceCall(of: fixture.application.id) == .admitted)
             #expect(try await fixture.number("select cardinality(calls) from instance_rate_limit") == 10)
+        }
+    }
+
+    @Test("are started under the attributes type of which the profile's device has a token, whatever others registered later")
+    func findsAttributesType() async throws {
+        try await Self.with { fixture, flow in
+            let worker = try await fixture.store.registerWorker(node: "a")
+            try await fixture.store.register(
+                attributesType: "NewerAttributes", of: Self.type, application: fixture.application.id)
+            let id = try await Self.begin(Self.start(), flow, fixture)
+            let pushed = try await fixture.deliverEverything(worker)
+            #expect(pushed.values.flatMap { $0 } == [try await fixture.deviceNumber(1)])
+            #expect(try await Self.read(id, fixture).state == .active)
+        }
+    }
+
+    @Test("live no longer with APNs than they do themselves")
+    func limitsLife() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.addDevice(1, type: StoreFixture.type) { $0.externalID = "fan-1" }
+            let clock = try #require(try await fixture.number("select unix_seconds(clock_timestamp())"))
+            let flow = LiveNotifications(ledger: fixture.store, renderer: NoPayload(), nowMilliseconds: { clock * 1_000 })
+            try await fixture.store.register(
+                attributesType: StoreFixture.type, of: Self.type, application: fixture.application.id)
+            let id = try await Self.begin(Self.start(expiresAt: clock + 60), flow, fixture)
+            try await fixture.hold("\(id)", device: 1)
+            _ = try await flow.update(Self.update(id), application: fixture.application)
+            let latest = try #require(try await fixture.number("select max(expires_at) from notification"))
+            #expect((clock + 60...clock + 120).contains(latest))
         }
     }
 }

@@ -45,19 +45,21 @@ struct EventKeeping: Sendable {
 
     private func keep(_ told: ToldEvent.TypeToken, _ application: Application) async throws(StorageError) -> EventOutcome {
         let registered = try await instances.attributesType(of: told.notificationType, application: application.id)
+        let type = activityType(told.attributesType ?? registered, of: told.notificationType)
+        // The token is the phone's, whoever uses it.
+        let registration = StartTokenRegistration(
+            application: application.id, device: .pushToken(told.pushToken), activityType: type, token: told.token)
+        if try await !registry.setStartToken(registration) {
+            let outcome = try await register(told.device, application)
+            guard outcome == .applied else { return outcome }
+            guard try await registry.setStartToken(registration) else { return .noDevice }
+        }
         // Mostly it is noted already, and all devices of an app would wait for the one row.
         if registered == nil || told.attributesType != nil && told.attributesType != registered {
             try await instances.register(
                 attributesType: told.attributesType, of: told.notificationType, application: application.id)
         }
-        let type = activityType(told.attributesType ?? registered, of: told.notificationType)
-        // The token is the phone's, whoever uses it.
-        let registration = StartTokenRegistration(
-            application: application.id, device: .pushToken(told.pushToken), activityType: type, token: told.token)
-        if try await registry.setStartToken(registration) { return .applied }
-        let outcome = try await register(told.device, application)
-        guard outcome == .applied else { return outcome }
-        return try await registry.setStartToken(registration) ? .applied : .noDevice
+        return .applied
     }
 
     private func keep(_ told: ToldEvent.InstanceToken, _ application: Application) async throws(StorageError) -> EventOutcome {
@@ -81,7 +83,7 @@ struct EventKeeping: Sendable {
 
     /// The type under which a start looks for tokens; `LiveNotifications` finds the same one.
     private func activityType(_ attributesType: String?, of notificationType: String) -> String {
-        attributesType ?? InstanceContent.builtInAttributesType(of: notificationType) ?? notificationType
+        attributesType ?? InstanceContent.usualAttributesType(of: notificationType)
     }
 
     // MARK: Activities
