@@ -149,7 +149,8 @@ extension Instance {
     fileprivate func writeMembers(to writer: inout JSONWriter) {
         writer.member("instance_id", "\(id)")
         writer.member("notification_type", notificationType)
-        writer.member("platform", platform?.name)
+        // A start that named none reaches iOS devices: there are no others yet.
+        writer.member("platform", (platform ?? .ios).name)
         writer.member("state", state.rawValue)
         writer.member("failure_reason", failureReason)
         writer.member("started_at", startedAt)

@@ -91,7 +91,7 @@ enum LiveNotificationDescriptions {
         ("failure_reason", .nullable(.text)), ("created_at", .seconds),
     ]
     private static let instance = Schema.object([
-        ("instance_id", ulid), ("notification_type", .identifier), ("platform", .nullable(platform)),
+        ("instance_id", ulid), ("notification_type", .identifier), ("platform", platform),
         ("state", .choice("active", "ended", "expired", "failed")), ("failure_reason", .nullable(.text)),
         ("started_at", .seconds), ("ended_at", .nullable(.seconds)), ("expires_at", .nullable(.seconds)),
         ("last_delivery", .nullable(.object(delivery))),
@@ -108,7 +108,7 @@ enum LiveNotificationDescriptions {
 
     static let read = RouteDescription(
         area: .customerIO, summary: "A live notification's state and its newest delivery",
-        answers: [.init(200, "platform is null when the start named none.", .json(instance))], errors: unknownPaths)
+        answers: [.init(200, "platform is ios when the start named none.", .json(instance))], errors: unknownPaths)
 
     static let deliveries = RouteDescription(
         area: .customerIO, summary: "Every delivery of a live notification, the newest first",

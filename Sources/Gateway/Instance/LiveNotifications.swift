@@ -82,7 +82,10 @@ package struct LiveNotifications: Sendable {
 
     private func stored(_ request: InstanceUpdate, of instance: Instance, isLast: Bool) -> StoredInstanceUpdate {
         let delivery = InstanceID.mint(milliseconds: nowMilliseconds())
-        let contentState = request.contentState ?? instance.contentState
+        // What a device told of itself was not capped when it came.
+        let told = instance.contentState
+        let template = InstanceTemplate(rawValue: instance.notificationType)
+        let contentState = request.contentState ?? (try? template?.fitting(contentState: told)) ?? told
         let deepLink = request.deepLink ?? instance.deepLink
         let content = InstanceContent.update(
             request.event, contentState: contentState, alert: request.alert, delivery: delivery, deepLink: deepLink)

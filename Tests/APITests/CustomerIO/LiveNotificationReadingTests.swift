@@ -41,7 +41,7 @@ import Testing
         let response = await get("/\(id)")
         #expect(
             response.text
-                == #"{"instance_id":"\#(id)","notification_type":"com.example.order","platform":null,"state":"failed","#
+                == #"{"instance_id":"\#(id)","notification_type":"com.example.order","platform":"ios","state":"failed","#
                 + #""failure_reason":"no eligible device","started_at":1799999940,"ended_at":null,"expires_at":1800003600,"#
                 + #""last_delivery":null}"#)
     }

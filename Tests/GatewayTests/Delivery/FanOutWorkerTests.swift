@@ -194,7 +194,7 @@ final class WorkerBench: Sendable {
             await bench.sender.wait(forBatches: 4)
             bench.enqueue(notification: 4, devices: 1...2, activityID: "\u{E9}")
             while bench.sender.batches.count < 5 {
-                bench.clock.advance(by: .milliseconds(100))
+                bench.clock.tick()
                 await Task.yield()
             }
         }
@@ -232,7 +232,7 @@ final class WorkerBench: Sendable {
             for call in 1...3 {
                 await bench.queue.wait { $0.recordCalls >= call }
                 while bench.queue.state.withLock({ $0.recordCalls }) == call {
-                    bench.clock.advance(by: .seconds(5)); await Task.yield()
+                    bench.clock.tick(); await Task.yield()
                 }
             }
             await bench.queue.wait { !$0.recorded.isEmpty }
@@ -247,7 +247,7 @@ final class WorkerBench: Sendable {
         bench.queue.change { $0.failingLoads = 1 }
         bench.enqueue(devices: 1...3)
         await bench.run {
-            while bench.recorded().isEmpty { bench.clock.advance(by: .milliseconds(100)); await Task.yield() }
+            while bench.recorded().isEmpty { bench.clock.tick(); await Task.yield() }
         }
         #expect(bench.deliveries().map(\.device) == [1, 2, 3])
     }
@@ -261,7 +261,7 @@ final class WorkerBench: Sendable {
             bench.queue.change { $0.failingClaims = 1 }
             bench.worker.wake()
             while bench.queue.state.withLock({ $0.givenBack.isEmpty }) {
-                bench.clock.advance(by: .seconds(1)); await Task.yield()
+                bench.clock.tick(); await Task.yield()
             }
         }
         #expect(bench.queue.state.withLock { $0.givenBack.first } == [held])
@@ -298,7 +298,7 @@ final class WorkerBench: Sendable {
             await bench.queue.wait { $0.claimed.count == 1 && $0.failingLoads < .max }
             await bench.worker.stop()
             while bench.queue.state.withLock({ !$0.isReleased }) {
-                bench.clock.advance(by: .seconds(1)); await Task.yield()
+                bench.clock.tick(); await Task.yield()
             }
         }
         #expect(bench.queue.state.withLock { $0.givenBack } == [[]])
@@ -328,7 +328,7 @@ final class WorkerBench: Sendable {
             let cancellation = try #require(bench.sender.batches.first?.cancellation)
             bench.queue.change { $0.isHanging = true }
             while !cancellation.isCancelled, !Task.isCancelled {
-                bench.clock.advance(by: .seconds(1))
+                bench.clock.tick()
                 for _ in 0..<100 { await Task.yield() }
             }
             #expect(cancellation.cause == .leaseExpired)
@@ -344,7 +344,7 @@ final class WorkerBench: Sendable {
             await bench.sender.wait(forBatches: 1)
             bench.queue.change { $0.isLeaseLost = true }
             while bench.queue.state.withLock({ $0.registeredWorkers < 2 }) {
-                bench.clock.advance(by: .seconds(1)); await Task.yield()
+                bench.clock.tick(); await Task.yield()
             }
         }
         #expect(bench.sender.batches.first?.cancellation.cause == .leaseExpired)
@@ -360,7 +360,7 @@ final class WorkerBench: Sendable {
             bench.queue.change { $0.isAway = true }
             var elapsed = 0
             while bench.sender.batches.first?.cancellation.isCancelled == false {
-                bench.clock.advance(by: .seconds(1))
+                bench.clock.tick()
                 elapsed += 1
                 for _ in 0..<100 { await Task.yield() }
                 guard elapsed < 1_000 else { break }
@@ -395,7 +395,7 @@ final class WorkerBench: Sendable {
             let message = await bench.board.nextMessage(about: notification) { await bench.clock.fanOutClock.sleep(.seconds(5)) }
             #expect(message == .accepted)
             bench.queue.change { $0.failingRecords = 0 }
-            while bench.recorded().isEmpty { bench.clock.advance(by: .seconds(5)); await Task.yield() }
+            while bench.recorded().isEmpty { bench.clock.tick(); await Task.yield() }
         }
     }
 }

@@ -32,7 +32,7 @@ private final class ProgressLedger: NotificationLedger {
         let waiting = Task { await waiter.waitForFirstAcceptance(of: notification, timeout: .seconds(5)) }
         let ticking = Task {
             while !Task.isCancelled {
-                clock.advance(by: .milliseconds(100))
+                clock.tick()
                 await Task.yield()
             }
         }

@@ -41,6 +41,19 @@ final class ManualClock: Sendable {
         for sleeper in due { sleeper.continuation.resume() }
     }
 
+    /// Moves the clock to the moment at which the next sleeper wakes; nowhere while nobody sleeps.
+    ///
+    /// For loops that let time pass until something happens: whoever has work to do is not outrun, however busy the machine is.
+    func tick() {
+        let due: [Sleeper] = state.withLock { state in
+            guard let next = state.sleepers.values.map(\.wakesAt).min() else { return [] }
+            state.elapsed = max(state.elapsed, next)
+            let keys = state.sleepers.filter { $0.value.wakesAt <= state.elapsed }.map(\.key)
+            return keys.compactMap { state.sleepers.removeValue(forKey: $0) }
+        }
+        for sleeper in due { sleeper.continuation.resume() }
+    }
+
     private func sleep(_ duration: Duration) async {
         let number = state.withLock { state in
             state.nextSleeper += 1

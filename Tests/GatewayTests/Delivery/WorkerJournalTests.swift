@@ -37,7 +37,7 @@ import Testing
             #expect(marks == [1: 200, 2: 406, 3: -1, 4: 0, 5: 0, 6: 425])
             #expect(!page.isClosed)
             bench.queue.change { $0.failingRecords = 0 }
-            while bench.recorded().isEmpty { bench.clock.advance(by: .seconds(5)); await Task.yield() }
+            while bench.recorded().isEmpty { bench.clock.tick(); await Task.yield() }
         }
         #expect(bench.journals.pages.allSatisfy { $0.isClosed })
     }
@@ -70,7 +70,7 @@ import Testing
             bench.journals.state.withLock { $0.isOff = true }
             bench.queue.change { $0.isLeaseLost = true }
             while bench.queue.state.withLock({ $0.registeredWorkers < 2 }) {
-                bench.clock.advance(by: .seconds(1)); await Task.yield()
+                bench.clock.tick(); await Task.yield()
             }
             bench.enqueue(devices: 1...3)
             await bench.queue.wait { $0.recorded.count == 1 }
@@ -89,12 +89,11 @@ import Testing
             await bench.queue.wait { $0.claimed.count == 1 && $0.failingLoads < .max }
             bench.queue.change { $0.isLeaseLost = true }
             while bench.queue.state.withLock({ $0.registeredWorkers < 2 }) {
-                bench.clock.advance(by: .seconds(1)); await Task.yield()
+                bench.clock.tick(); await Task.yield()
             }
             bench.queue.change { $0.failingLoads = 0 }
             bench.enqueue(notification: 2, devices: 4...6)
-            // In small steps: the clock must not outrun a lease between the worker's looks at it.
-            while bench.recorded().isEmpty { bench.clock.advance(by: .milliseconds(10)); await Task.yield() }
+            while bench.recorded().isEmpty { bench.clock.tick(); await Task.yield() }
         }
         #expect(bench.sender.batches.flatMap(\.devices) == [4, 5, 6])
         #expect(bench.journals.pages.map(\.devices) == [[4, 5, 6]])

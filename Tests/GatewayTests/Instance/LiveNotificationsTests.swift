@@ -196,6 +196,21 @@ private struct StateRenderer: PayloadRenderer {
         #expect(pushed.hasSuffix(#""deepLink":"app://kept"}}"#))
     }
 
+    @Test("caps what a device told of itself when an end shows it again, and leaves what is no state of the template")
+    func capsToldState() async throws {
+        let told = #"{"status":"S","segmentsTotal":50,"segmentsComplete":40}"#
+        for (state, shown) in [
+            (told, #"{"status":"S","segmentsTotal":20,"segmentsComplete":20}"#), (#"{"other":1}"#, #"{"other":1}"#),
+        ] {
+            ledger.with {
+                $0.instances = [instance(contentState: state, type: InstanceTemplate.segments.rawValue)]
+                $0.updates = []
+            }
+            _ = try await flow.update(update(.end, contentState: nil), application: Self.application)
+            #expect(ledger.with { $0.updates.map(\.contentState) } == [Array(shown.utf8)])
+        }
+    }
+
     @Test("makes an update anew when another delivery came in between")
     func outOfDate() async throws {
         ledger.with {
