@@ -160,8 +160,9 @@ struct InstanceReportTests {
         try await StoreFixture.with { fixture in
             try await fixture.addDevice(1) { $0.externalID = "fan-1" }
             let worker = try await fixture.store.registerWorker(node: "a")
-            let (app, flow) = (fixture.application.id, InstanceTests.flow(fixture))
+            let app = fixture.application.id
             let now = try #require(try await fixture.number("select unix_seconds(clock_timestamp())"))
+            let flow = InstanceTests.flow(fixture, now: now)
             let id = InstanceID.mint(milliseconds: now * 1_000)
             _ = try await fixture.store.report(Self.report(.start, id, message: "m1", at: now), application: app)
             _ = try await flow.update(InstanceTests.update(id), application: fixture.application)

@@ -12,9 +12,10 @@ private struct NoPayload: PayloadRenderer {
 
 @Suite("Live notifications", .enabled(if: TestDatabase.isAvailable), .timeLimit(.minutes(3))) struct InstanceTests {
     static let type = "com.example.match"
-    private static let now = Int64(1_900_000_000)
+    static let now = Int64(1_900_000_000)
 
-    static func flow(_ fixture: StoreFixture) -> LiveNotifications {
+    /// - Parameter now: seconds since 1970; pushes live as long as from then to the instance's expiry.
+    static func flow(_ fixture: StoreFixture, now: Int64 = InstanceTests.now) -> LiveNotifications {
         LiveNotifications(ledger: fixture.store, renderer: NoPayload(), nowMilliseconds: { now * 1_000 })
     }
 
