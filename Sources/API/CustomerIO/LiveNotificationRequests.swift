@@ -4,9 +4,6 @@ import JSON
 
 /// Reads the bodies of Customer.io's routes. Every field that is wrong is reported; members that have no meaning are passed over.
 struct LiveNotificationRequests: Sendable {
-    /// How long a live notification lasts by default and at most, in seconds. Source: Customer.io's specification.
-    static let longestSeconds: Int64 = 6 * 3_600
-
     /// Seconds since 1970.
     let now: @Sendable () -> Int64
 
@@ -42,7 +39,7 @@ struct LiveNotificationRequests: Sendable {
         return InstanceStart(
             profile: profile, notificationType: type, pushToken: token, platform: platform, attributes: attributes,
             contentState: contentState, alert: alert, deepLink: deepLink,
-            expiresAt: (expiration ?? nil) ?? now + Self.longestSeconds)
+            expiresAt: (expiration ?? nil) ?? now + AdmissionLimits.instanceSeconds)
     }
 
     /// Reads an update or an end.
@@ -149,7 +146,7 @@ struct LiveNotificationRequests: Sendable {
     private static func expiration(_ value: JSONValue, now: Int64) throws(FieldProblem) -> Int64? {
         guard value.kind == .number else { throw .wrongKind(expected: "a whole number of seconds since 1970") }
         if value.integer == 0 { return nil }
-        guard let seconds = value.integer, (now...now + longestSeconds).contains(seconds) else {
+        guard let seconds = value.integer, (now...now + AdmissionLimits.instanceSeconds).contains(seconds) else {
             throw .notOneOf("0, or whole seconds since 1970 within the next 6 hours")
         }
         return seconds

@@ -34,21 +34,27 @@ enum StartStatements {
 
     // Each entry of a list is looked up by itself: with joins, a long list makes the planner read the tables, all apps' rows included.
     /// App, type, labels, identifiers.
-    static let devicesByAlias = Statement(
-        name: "start_devices_by_alias",
-        text: """
-            select distinct token.device_id
-            from unnest($3::text[], $4::text[]) as wanted (label, identifier)
-                cross join lateral (
-                    select device_id from device_alias
-                    where app_id = $1 and label = wanted.label and identifier = wanted.identifier
-                    offset 0) as alias
-                cross join lateral (
-                    select device_id from start_token
-                    where app_id = $1 and type_id = $2 and device_id = alias.device_id
-                    offset 0) as token
-            order by token.device_id
-            """)
+    static let devicesByAlias = devicesByAlias(name: "start_devices_by_alias")
+
+    /// - Parameter condition: what else is asked of `token`; its parameters begin with $5.
+    static func devicesByAlias(name: String, where condition: String = "true") -> Statement {
+        Statement(
+            name: name,
+            text: """
+                select distinct token.device_id
+                from unnest($3::text[], $4::text[]) as wanted (label, identifier)
+                    cross join lateral (
+                        select device_id from device_alias
+                        where app_id = $1 and label = wanted.label and identifier = wanted.identifier
+                        offset 0) as alias
+                    cross join lateral (
+                        select device_id from start_token
+                        where app_id = $1 and type_id = $2 and device_id = alias.device_id
+                        offset 0) as token
+                where \(condition)
+                order by token.device_id
+                """)
+    }
 
     /// App, type, subscription ids.
     static let devicesBySubscription = Statement(

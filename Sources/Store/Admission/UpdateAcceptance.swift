@@ -24,22 +24,29 @@ extension Store {
                 return .nobody
             }
             superseded = try await self.supersede(before: event, of: activity, on: connection)
-            let stored = try await connection.run([
-                StatementCall(
-                    UpdateStatements.accept,
-                    [
-                        .application(application.id), .int64(activity), .int16(event.rawValue), .text(update.name),
-                        .bytes(update.content.stored), .int64(PushLifetime.seconds(of: event)),
-                        .bool(update.content.alerts.count > 1), .null,
-                    ]),
-                StatementCall(PendingStateStatements.drop, [.application(application.id), .text(update.activityID)]),
-            ])[0]
-            return .accepted(
-                AcceptedNotification(
-                    id: NotificationID(rawValue: stored.int64(row: 0, column: 0)), publicID: stored.uuid(column: 1)))
+            return .accepted(try await self.store(update, of: activity, application: application.id, on: connection))
         }
         if !superseded.isEmpty { try await finish(superseded) }
         return acceptance
+    }
+
+    /// Stores an update or end of an activity with its fan-out, in the place of a state that was kept before.
+    func store(
+        _ update: UpdateCommand, of activity: Int64, application: ApplicationID, on connection: DatabaseConnection
+    ) async throws -> AcceptedNotification {
+        let event = update.content.event
+        let stored = try await connection.run([
+            StatementCall(
+                UpdateStatements.accept,
+                [
+                    .application(application), .int64(activity), .int16(event.rawValue), .text(update.name),
+                    .bytes(update.content.stored), .int64(update.secondsToLive ?? PushLifetime.seconds(of: event)),
+                    .bool(update.content.alerts.count > 1), .null,
+                ]),
+            StatementCall(PendingStateStatements.drop, [.application(application), .text(update.activityID)]),
+        ])[0]
+        return AcceptedNotification(
+            id: NotificationID(rawValue: stored.int64(row: 0, column: 0)), publicID: stored.uuid(column: 1))
     }
 
     /// Stops the older fan-outs of the activity where they are: an update those of updates, an end all of them.

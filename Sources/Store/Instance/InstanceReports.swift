@@ -59,7 +59,8 @@ extension Store {
             names.map {
                 StatementCall(
                     DeviceStatements.hasAlias.byPushToken,
-                    [.application(application), .bytes(report.pushToken), .text($0.label), .text($0.identifier)])
+                    DeviceName.pushToken(report.pushToken).parameters(
+                        with: DeviceAlias(label: ExactText($0.label), identifier: ExactText($0.identifier)), application))
             })
         return found.contains { $0.rowCount > 0 }
     }

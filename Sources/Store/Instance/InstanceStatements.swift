@@ -5,22 +5,9 @@ enum InstanceStatements {
     static let all = [devices, lock, isHeldElsewhere, forget, add, addDelivery, change, noteReport, count]
 
     /// Devices of a profile that hold a start token: app, type, labels, identifiers, the push token of the only one meant, or null.
-    static let devices = Statement(
+    static let devices = StartStatements.devicesByAlias(
         name: "instance_devices",
-        text: """
-            select distinct token.device_id
-            from unnest($3::text[], $4::text[]) as wanted (label, identifier)
-                cross join lateral (
-                    select device_id from device_alias
-                    where app_id = $1 and label = wanted.label and identifier = wanted.identifier
-                    offset 0) as alias
-                cross join lateral (
-                    select device_id from start_token
-                    where app_id = $1 and type_id = $2 and device_id = alias.device_id
-                    offset 0) as token
-            where $5::bytea is null or token.device_id = (select device_id from device where app_id = $1 and push_token = $5)
-            order by token.device_id
-            """)
+        where: "$5::bytea is null or token.device_id = (select device_id from device where app_id = $1 and push_token = $5)")
 
     /// Whether it has ended, whether it has expired, its newest delivery, how many it has, what names its profile: app, instance. Its
     /// row is locked.

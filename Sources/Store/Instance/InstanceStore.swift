@@ -119,19 +119,10 @@ extension Store {
             ])[1]
         }
         guard found.rowCount == 1, !found.bool(row: 0, column: 1) else { return (nil, []) }
-        let (activity, event) = (found.int64(row: 0, column: 0), command.content.event)
-        let superseded = try await supersede(before: event, of: activity, on: connection)
-        let stored = try await connection.run([
-            StatementCall(
-                UpdateStatements.accept,
-                [
-                    .application(application), .int64(activity), .int16(event.rawValue), .text(command.name),
-                    .bytes(command.content.stored), .int64(command.secondsToLive ?? PushLifetime.seconds(of: event)),
-                    .bool(false), .null,
-                ]),
-            StatementCall(PendingStateStatements.drop, [.application(application), .text(command.activityID)]),
-        ])[0]
-        return (NotificationID(rawValue: stored.int64(row: 0, column: 0)), superseded)
+        let activity = found.int64(row: 0, column: 0)
+        let superseded = try await supersede(before: command.content.event, of: activity, on: connection)
+        let stored = try await store(command, of: activity, application: application, on: connection)
+        return (stored.id, superseded)
     }
 
     private func changes(
