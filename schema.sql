@@ -77,12 +77,32 @@ create table if not exists app (
     app_id               int generated always as identity primary key,
     public_id            uuid not null unique default gen_random_uuid(),
     name                 text not null check (char_length(name) between 1 and 128),
-    bundle_id            text not null check (octet_length(bundle_id) between 1 and 155),
-    team_id              text collate "C" not null,
-    key_id               text collate "C" not null,
+    bundle_id            text check (octet_length(bundle_id) between 1 and 155),
+    team_id              text collate "C",
+    key_id               text collate "C",
     default_environment  smallint not null check (default_environment in (0, 1)),  -- production, sandbox
     created_at           timestamptz not null default now(),
     foreign key (team_id, key_id) references signing_key
+);
+
+-- An app may be on iOS, on Android or on both; its iOS devices are reached by its own signing key, or through FCM.
+alter table app alter column bundle_id drop not null;
+alter table app alter column team_id drop not null;
+alter table app alter column key_id drop not null;
+alter table app add column if not exists android_package_name text check (octet_length(android_package_name) between 1 and 155);
+alter table app add column if not exists fcm_project_id text collate "C";
+alter table app add column if not exists fcm_key_id text collate "C";
+
+-- A service account's JSON file, sealed with the master key of the configuration, and the access token that all daemons use now.
+create table if not exists service_account (
+    project_id    text collate "C" not null check (octet_length(project_id) between 1 and 128),
+    key_id        text collate "C" not null check (octet_length(key_id) between 1 and 128),
+    sealed_json   bytea not null,
+    stored_at     timestamptz not null default now(),
+    sealed_token  bytea,
+    expires_at    bigint,  -- of the token, seconds since 1970
+    primary key (project_id, key_id),
+    check ((sealed_token is null) = (expires_at is null))
 );
 
 -- How devices come in without a key: whether their routes are open, and the public key (PEM, P-256) of the backend that says who a user
@@ -117,6 +137,11 @@ create unlogged table if not exists instance_rate_limit (
 
 -- Devices --------------------------------------------------------------------------------------------------------------------------
 
+-- A token as it is stored: with FCM's behind it where FCM passes on to APNs (a RelayedToken).
+create or replace function stored_token(service smallint, token bytea, push_token bytea) returns bytea
+    language sql immutable parallel safe
+    return case when service = 3 then set_byte('\x00'::bytea, 0, octet_length(token)) || token || push_token else token end;
+
 create table if not exists activity_type (
     type_id  int generated always as identity primary key,
     app_id   int not null references app,
@@ -128,7 +153,7 @@ create table if not exists device (
     app_id             int not null,
     device_id          bigint not null generated always as identity,
     public_id          uuid not null default gen_random_uuid(),  -- subscription_id
-    push_token         bytea not null check (octet_length(push_token) between 1 and 200),
+    push_token         bytea not null check (octet_length(push_token) between 1 and 512),
     environment        smallint not null check (environment in (0, 1)),
     external_id        text collate "C",  -- also an alias, under the label external_id
     language           text,
@@ -147,6 +172,14 @@ create table if not exists device (
     unique (app_id, public_id)
 ) with (fillfactor = 80);
 
+alter table device drop constraint if exists device_push_token_check;
+alter table device add constraint device_push_token_check check (octet_length(push_token) between 1 and 512);
+-- iOS (0): push_token is the device's token of APNs, or FCM's where the app's iOS devices are behind FCM. Android (1): FCM's.
+alter table device add column if not exists platform smallint not null default 0 check (platform in (0, 1));
+-- Whether ActivityKit's tokens of this iOS device go through FCM, to push_token.
+alter table device add column if not exists is_relayed boolean not null default false;
+alter table device add column if not exists service smallint not null generated always as (
+    case when platform = 1 then 2 when is_relayed then 3 else environment end) stored;  -- a PushService
 -- A device may have an identifier before iOS tells its token.
 alter table device alter column push_token drop not null;
 alter table device add column if not exists latitude double precision check (latitude between -90 and 90);
@@ -193,10 +226,10 @@ create table if not exists start_token (
     app_id         int not null,
     type_id        int not null,
     device_id      bigint not null,
-    token          bytea not null check (octet_length(token) between 1 and 200),
-    environment    smallint not null check (environment in (0, 1)),
+    token          bytea not null check (octet_length(token) between 1 and 768),
+    service        smallint not null check (service between 0 and 3),  -- a PushService
     registered_at  timestamptz not null default now(),
-    primary key (app_id, type_id, device_id) include (token, environment),
+    primary key (app_id, type_id, device_id) include (token, service),
     unique (app_id, type_id, token)
 ) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.02);
 
@@ -231,14 +264,15 @@ create table if not exists update_token (
     activity_number  bigint not null,
     device_id        bigint not null,
     app_id           int not null,
-    token            bytea not null check (octet_length(token) between 1 and 200),
-    environment      smallint not null check (environment in (0, 1)),
+    token            bytea not null check (octet_length(token) between 1 and 768),
+    service          smallint not null check (service between 0 and 5),  -- a PushService
     started_at       bigint not null,  -- seconds since 1970
     ended_at         timestamptz,
     registered_at    timestamptz not null default now(),
-    primary key (activity_number, device_id) include (token, environment, started_at, ended_at),
-    unique (app_id, token)
+    primary key (activity_number, device_id) include (token, service, started_at, ended_at)
 ) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.02);
+-- A token of ActivityKit belongs to one activity on one device; an Android device has the same for all.
+create unique index if not exists update_token_token on update_token (app_id, token) where service <> 2;
 create index if not exists update_token_device on update_token (app_id, device_id);
 create index if not exists update_token_age on update_token (started_at);
 

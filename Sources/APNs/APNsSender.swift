@@ -45,7 +45,10 @@ package actor APNsSender: PushSender {
 
     package func send(_ batch: PushBatch) async -> [PushOutcome] {
         guard !isDraining else { return [PushOutcome](repeating: .notSent, count: batch.devices.count) }
-        return await pool(for: batch).send(batch)
+        guard let environment = batch.service.environment, let providerKey = batch.application.providerKey,
+            batch.application.bundleID != nil
+        else { return [PushOutcome](repeating: .rejected(.credentialsRefused), count: batch.devices.count) }
+        return await pool(of: PoolKey(environment: environment, providerKey: providerKey)).send(batch)
     }
 
     /// Verifies APNs by another context from the next connection on, after the file of roots was replaced.
@@ -70,13 +73,12 @@ package actor APNsSender: PushSender {
         }
     }
 
-    /// The pool of a batch, made on first use. Bounded by twice the number of keys in the database.
-    private func pool(for batch: PushBatch) -> PushPool {
-        let key = PoolKey(environment: batch.environment, providerKey: batch.application.providerKey)
+    /// The pool of an environment and key, made on first use. Bounded by twice the number of keys in the database.
+    private func pool(of key: PoolKey) -> PushPool {
         if let known = pools[key] { return known }
         let pool = PushPool(
-            loop: loop, environment: batch.environment, configuration: configuration, tls: tls,
-            minter: minters.minter(of: batch.application.providerKey), logger: logger, metrics: metrics,
+            loop: loop, environment: key.environment, configuration: configuration, tls: tls,
+            minter: minters.minter(of: key.providerKey), logger: logger, metrics: metrics,
             trust: trust)
         pools[key] = pool
         return pool

@@ -41,7 +41,7 @@ package struct DeviceAccess: Hashable, Sendable {
     }
 }
 
-/// A tenant: one iOS app with its Apple credentials.
+/// A tenant: one app, on iOS, Android or both, with the credentials that reach its devices.
 package struct Application: Hashable, Sendable {
     /// The internal number.
     package let id: ApplicationID
@@ -49,10 +49,14 @@ package struct Application: Hashable, Sendable {
     package let publicID: UUID
     /// What the operator calls it.
     package let name: String
-    /// The bundle identifier, without any push-type suffix.
-    package let bundleID: String
-    /// The signing key's team and key identifiers.
-    package let providerKey: ProviderKey
+    /// The bundle identifier, without any push-type suffix; nil for an app on Android only.
+    package let bundleID: String?
+    /// The signing key's team and key identifiers; nil when iOS devices are reached through FCM, or there are none.
+    package let providerKey: ProviderKey?
+    /// The Android app's package name, such as `com.example.score`; nil for an app on iOS only.
+    package let androidPackageName: String?
+    /// The service account for FCM; nil when the app has none.
+    package let fcmAccount: FCMAccount?
     /// The environment of a device that names none.
     package let defaultEnvironment: PushEnvironment
     package let deviceAccess: DeviceAccess
@@ -61,7 +65,9 @@ package struct Application: Hashable, Sendable {
 
     /// Puts together what the store holds.
     package init(
-        id: ApplicationID, publicID: UUID, name: String, bundleID: String, providerKey: ProviderKey,
+        id: ApplicationID, publicID: UUID, name: String, bundleID: String?, providerKey: ProviderKey?,
+        androidPackageName: String? = nil,
+        fcmAccount: FCMAccount? = nil,
         defaultEnvironment: PushEnvironment, deviceAccess: DeviceAccess = DeviceAccess(), hasLiveNotifications: Bool = false
     ) {
         self.id = id
@@ -69,6 +75,8 @@ package struct Application: Hashable, Sendable {
         self.name = name
         self.bundleID = bundleID
         self.providerKey = providerKey
+        self.androidPackageName = androidPackageName
+        self.fcmAccount = fcmAccount
         self.defaultEnvironment = defaultEnvironment
         self.deviceAccess = deviceAccess
         self.hasLiveNotifications = hasLiveNotifications

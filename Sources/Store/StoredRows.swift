@@ -40,6 +40,14 @@ extension QueryResult {
         isNull(row: row, column: column) ? nil : milliseconds(row: row, column: column)
     }
 
+    /// Two texts side by side; nil where either is null.
+    private func pair(row: Int, firstColumn: Int) -> (String, String)? {
+        guard let first = optionalText(row: row, column: firstColumn),
+            let second = optionalText(row: row, column: firstColumn + 1)
+        else { return nil }
+        return (first, second)
+    }
+
     /// An app, from the columns `Application.columns` names.
     func application(row: Int, firstColumn: Int) -> Application {
         guard let environment = PushEnvironment(rawValue: int16(row: row, column: firstColumn + 6)) else {
@@ -49,9 +57,10 @@ extension QueryResult {
             id: ApplicationID(rawValue: int32(row: row, column: firstColumn)),
             publicID: uuid(row: row, column: firstColumn + 1),
             name: text(row: row, column: firstColumn + 2),
-            bundleID: text(row: row, column: firstColumn + 3),
-            providerKey: ProviderKey(
-                teamID: text(row: row, column: firstColumn + 4), keyID: text(row: row, column: firstColumn + 5)),
+            bundleID: optionalText(row: row, column: firstColumn + 3),
+            providerKey: pair(row: row, firstColumn: firstColumn + 4).map { ProviderKey(teamID: $0, keyID: $1) },
+            androidPackageName: optionalText(row: row, column: firstColumn + 11),
+            fcmAccount: pair(row: row, firstColumn: firstColumn + 12).map { FCMAccount(projectID: $0, keyID: $1) },
             defaultEnvironment: environment,
             deviceAccess: DeviceAccess(
                 isOpen: bool(row: row, column: firstColumn + 7),
@@ -65,9 +74,10 @@ extension Application {
     /// What `QueryResult.application` reads, of a table with the alias `app`.
     static let columns = """
         app.app_id, app.public_id, app.name, app.bundle_id, app.team_id, app.key_id, app.default_environment,
-        app.device_routes_open, app.identity_key, app.identity_required, app.live_notifications
+        app.device_routes_open, app.identity_key, app.identity_required, app.live_notifications,
+        app.android_package_name, app.fcm_project_id, app.fcm_key_id
         """
-    static let columnCount = 11
+    static let columnCount = 14
 }
 
 extension UnixMilliseconds {

@@ -47,8 +47,8 @@ enum Commands {
             return Report(
                 members: [("apps", .list(applications.map(describe)))],
                 lines: applications.map {
-                    "\($0.publicID)  \($0.name)  \($0.bundleID)  team \($0.providerKey.teamID)  key \($0.providerKey.keyID)  "
-                        + "\($0.defaultEnvironment.name)  \(describeAccess($0.deviceAccess))"
+                    "\($0.publicID)  \($0.name)  \($0.bundleID ?? "-")  team \($0.providerKey?.teamID ?? "-")  "
+                        + "key \($0.providerKey?.keyID ?? "-")  \($0.defaultEnvironment.name)  \(describeAccess($0.deviceAccess))"
                 })
         }
     }
@@ -138,8 +138,9 @@ enum Commands {
     static func describe(_ application: Application) -> [(String, Report.Value)] {
         [
             ("app_id", .text("\(application.publicID)")), ("name", .text(application.name)),
-            ("bundle_id", .text(application.bundleID)), ("team_id", .text(application.providerKey.teamID)),
-            ("apns_key_id", .text(application.providerKey.keyID)), ("environment", .text(application.defaultEnvironment.name)),
+            ("bundle_id", .text(application.bundleID ?? "")), ("team_id", .text(application.providerKey?.teamID ?? "")),
+            ("apns_key_id", .text(application.providerKey?.keyID ?? "")),
+            ("environment", .text(application.defaultEnvironment.name)),
             ("device_routes_open", .flag(application.deviceAccess.isOpen)),
             ("identity_key", .flag(application.deviceAccess.identityKeyPEM != nil)),
             ("identity_required", .flag(application.deviceAccess.requiresIdentity)),

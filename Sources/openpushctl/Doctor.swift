@@ -23,13 +23,16 @@ enum Doctor {
         return try await Session.run(needs: [.masterKey, .apns]) { session in
             let application = try await session.application(publicID)
             let environment = wanted.flatMap { PushEnvironment(name: $0) } ?? application.defaultEnvironment
-            guard try await session.store.signingKey(of: application.providerKey) != nil else {
+            guard let key = application.providerKey else {
+                throw CommandFailure.data("the app \(publicID) has no signing key of Apple's; nothing of it goes to APNs")
+            }
+            guard try await session.store.signingKey(of: key) != nil else {
                 throw CommandFailure.negative(
                     "The stored signing key of \(publicID) cannot be opened: OPENPUSH_MASTER_KEY is not the one it was sealed with."
                 )
             }
             return report(
-                try await outcome(for: application, in: environment, session: session), application: application,
+                try await outcome(for: application, in: environment, session: session), application: application, key: key,
                 environment: environment)
         }
     }
@@ -52,10 +55,12 @@ enum Doctor {
         let content = PushContent(
             event: .update, attributesType: nil, attributes: nil, contentState: Array(#"{"doctor":true}"#.utf8), alerts: [],
             sound: nil, staleDate: nil, dismissalDate: nil, relevanceScore: nil, priority: 5)
-        let body = LiveActivityPayload().render(content, timestamp: Int64(time(nil)), alert: nil)
+        let body = LiveActivityPayload().render(
+            content, form: PayloadForm(service: PushService(apns: environment)), timestamp: Int64(time(nil)), alert: nil)
         let outcomes = await sender.send(
             PushBatch(
-                application: application, environment: environment, notification: NotificationID(rawValue: 0), collapseID: nil,
+                application: application, service: PushService(apns: environment), notification: NotificationID(rawValue: 0),
+                collapseID: nil,
                 priority: 5, expiresAt: 0, bodies: [body], devices: [0], tokens: tokens, bodyIndexes: [0],
                 cancellation: Cancellation(), onFirstAccepted: nil))
         await sender.drain(timeout: .seconds(1))
@@ -63,13 +68,13 @@ enum Doctor {
     }
 
     private static func report(
-        _ outcome: PushOutcome, application: Application, environment: PushEnvironment
+        _ outcome: PushOutcome, application: Application, key: ProviderKey, environment: PushEnvironment
     ) -> Report {
         let finding = DoctorFinding(outcome)
-        let place = "\(application.bundleID) in \(environment.name)"
+        let place = "\(application.bundleID ?? "no bundle identifier") in \(environment.name)"
         let lines =
             [
-                "App \(application.publicID): \(place), team \(application.providerKey.teamID), key \(application.providerKey.keyID)"
+                "App \(application.publicID): \(place), team \(key.teamID), key \(key.keyID)"
             ]
             + DoctorFinding.Part.allCases.map { part in
                 "  \(part.rawValue): \(finding.verdicts[part]?.rawValue ?? DoctorFinding.Verdict.unknown.rawValue)"

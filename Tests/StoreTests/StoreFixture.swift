@@ -101,7 +101,7 @@ extension StoreFixture {
             insert into activity_type (app_id, name) values (\(application.id), '\(Self.type)') on conflict do nothing;
             insert into device (app_id, push_token, environment)
             select \(application.id), convert_to('push-' || n, 'UTF8'), 0 from generate_series(1, \(count)) as n;
-            insert into start_token (app_id, type_id, device_id, token, environment)
+            insert into start_token (app_id, type_id, device_id, token, service)
             select device.app_id, type.type_id, device.device_id,
                 convert_to(replace(convert_from(push_token, 'UTF8'), 'push', 'start'), 'UTF8'), 0
             from device join activity_type as type using (app_id);

@@ -15,7 +15,9 @@ struct LiveNotificationRequests: Sendable {
         let token = checks.optional("device_id", FieldRule.deviceToken)
         let platform = checks.optional("platform", FieldRule.platform)
         _ = checks.optional("app_identifier") { value throws(FieldProblem) in
-            guard try FieldRule.string(value).utf8.elementsEqual(application.bundleID.utf8) else { throw .unknownApp }
+            let name = try FieldRule.string(value).utf8
+            let known = [application.bundleID, application.androidPackageName].compactMap { $0?.utf8 }
+            guard known.contains(where: { $0.elementsEqual(name) }) else { throw .unknownApp }
         }
         let attributes = checks.required("attributes", FieldRule.rawObject)
         var contentState = checks.required("content_state", FieldRule.rawObject)

@@ -63,8 +63,7 @@ struct AudienceRoutes: Sendable {
 
     /// The largest body of all languages: what the limit is compared with.
     private func largestBody(_ content: PushContent) -> [UInt8] {
-        let alerts: [LocalizedAlert?] = content.alerts.isEmpty ? [nil] : content.alerts.map { $0 }
-        let bodies = alerts.map { renderer.render(content, timestamp: now(), alert: $0) }
+        let bodies = renderer.bodies(of: content, form: PayloadForm(service: .apnsProduction), timestamp: now())
         return bodies.max { $0.count < $1.count } ?? []
     }
 

@@ -118,7 +118,7 @@ extension DeviceDetails {
         for token in startTokens {
             writer.beginObject()
             writer.member("activity_type", token.activityType)
-            writer.member("environment", token.environment.name)
+            writer.member("environment", token.service.environment?.name ?? "fcm")
             writer.member("registered_at", token.registeredAt.dateText)
             writer.endObject()
         }

@@ -8,7 +8,7 @@ enum PushTemplate {
     static func make(_ batch: PushBatch, token: ProviderToken, authority: String) -> HTTP2RequestTemplate {
         var fields = [
             HTTP2Field("authorization", "bearer " + token.token),
-            HTTP2Field("apns-topic", topic(of: batch.application.bundleID)),
+            HTTP2Field("apns-topic", topic(of: batch.application)),
             HTTP2Field("apns-push-type", "liveactivity"),
             HTTP2Field("apns-priority", String(batch.priority)),
             HTTP2Field("apns-expiration", String(batch.expiresAt)),
@@ -19,7 +19,8 @@ enum PushTemplate {
     }
 
     /// The topic of an app's Live Activities; a bundle identifier that ends with the suffix already is left alone.
-    static func topic(of bundleID: String) -> String {
-        bundleID.hasSuffix(topicSuffix) ? bundleID : bundleID + topicSuffix
+    static func topic(of application: Application) -> String {
+        guard let bundleID = application.bundleID else { preconditionFailure("the sender takes apps with a bundle identifier") }
+        return bundleID.hasSuffix(topicSuffix) ? bundleID : bundleID + topicSuffix
     }
 }

@@ -10,22 +10,32 @@ package struct LiveActivityPayload: PayloadRenderer {
     /// The renderer has no state.
     package init() {}
 
-    package func render(_ content: PushContent, timestamp: Int64, alert: LocalizedAlert?) -> [UInt8] {
+    package func render(_ content: PushContent, form: PayloadForm, timestamp: Int64, alert: LocalizedAlert?) -> [UInt8] {
         var body = JSONWriter()
         body.beginObject()
         body.key("aps")
         body.beginObject()
         body.member("timestamp", timestamp)
         body.member("event", content.event.name)
-        body.literal("content-state", content.contentState)
-        if let attributesType = content.attributesType { body.member("attributes-type", attributesType) }
-        if let attributes = content.attributes { body.literal("attributes", attributes) }
+        body.literal("content-state", content.deviceContentState)
+        if content.event == .start {
+            if let attributesType = form.attributesType ?? content.attributesType {
+                body.member("attributes-type", attributesType)
+            }
+            if let attributes = content.deviceAttributes { body.literal("attributes", attributes) }
+        }
         if let alert { body.alert(alert, sound: content.sound) }
         if let staleDate = content.staleDate { body.member("stale-date", staleDate) }
         if let dismissalDate = content.dismissalDate { body.member("dismissal-date", dismissalDate) }
         if let relevanceScore = content.relevanceScore { body.literal("relevance-score", relevanceScore) }
-        // Asks iOS 18 and later for an update token; older systems send one unasked and ignore the key.
-        if content.event == .start { body.member("input-push-token", 1) }
+        if content.event == .start {
+            if let channelID = form.channelID {
+                body.member("input-push-channel", channelID)
+            } else {
+                // Asks iOS 18 and later for an update token; older systems send one unasked and ignore the key.
+                body.member("input-push-token", 1)
+            }
+        }
         body.endObject()
         body.endObject()
         return body.bytes

@@ -138,7 +138,7 @@ extension PushPool {
             .error, "APNs refuses the app's set-up: its pushes are rejected for a while",
             [
                 .appID: lane.batch.application.publicID.description, .reason: reason.name,
-                .topic: PushTemplate.topic(of: lane.batch.application.bundleID), .environment: environment.name,
+                .topic: PushTemplate.topic(of: lane.batch.application), .environment: environment.name,
             ])
     }
 

@@ -66,7 +66,8 @@ package struct Admission: Sendable {
 
     /// The size of the largest body when APNs would refuse it. The clock has ten digits until 2286, as the final one.
     private func excessByteCount(of content: PushContent) -> Int? {
-        let byteCount = renderer.largestByteCount(of: content, timestamp: now())
+        let byteCount = renderer.largestByteCount(
+            of: content, form: PayloadForm(service: .apnsProduction), timestamp: now())
         return byteCount > AdmissionLimits.payloadByteCount ? byteCount : nil
     }
 }

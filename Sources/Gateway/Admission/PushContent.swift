@@ -30,13 +30,30 @@ package struct LocalizedAlert: Hashable, Sendable {
     }
 }
 
+/// What Customer.io's SDKs need to know of a push, beside its content.
+package struct InstanceMark: Hashable, Sendable {
+    package let instance: InstanceID
+    package let delivery: InstanceID
+    /// Reverse DNS.
+    package let notificationType: String
+    /// Opened by a tap; nil for the app itself.
+    package let deepLink: String?
+    /// Puts them together.
+    package init(instance: InstanceID, delivery: InstanceID, notificationType: String, deepLink: String?) {
+        self.instance = instance
+        self.delivery = delivery
+        self.notificationType = notificationType
+        self.deepLink = deepLink
+    }
+}
+
 /// Everything of a push but its recipient and its `timestamp`; what is stored of a request, byte for byte.
 package struct PushContent: Hashable, Sendable {
     /// What the push does.
     package let event: ActivityEvent
     /// The Swift type of the attributes; on a start only.
     package let attributesType: String?
-    /// The JSON object of the attributes as it came in; on a start only.
+    /// The JSON object of the attributes as it came in; on a start, and wherever an Android device may need them again.
     package let attributes: [UInt8]?
     /// The JSON object of the content state as it came in.
     package let contentState: [UInt8]
@@ -52,11 +69,14 @@ package struct PushContent: Hashable, Sendable {
     package let relevanceScore: [UInt8]?
     /// `apns-priority`: 5 or 10.
     package let priority: Int
+    /// Which delivery of which live notification it is; nil in dialects that have none.
+    package let instance: InstanceMark?
 
     /// Puts together a validated request.
     package init(
         event: ActivityEvent, attributesType: String?, attributes: [UInt8]?, contentState: [UInt8], alerts: [LocalizedAlert],
-        sound: String?, staleDate: Int64?, dismissalDate: Int64?, relevanceScore: [UInt8]?, priority: Int
+        sound: String?, staleDate: Int64?, dismissalDate: Int64?, relevanceScore: [UInt8]?, priority: Int,
+        instance: InstanceMark? = nil
     ) {
         self.event = event
         self.attributesType = attributesType
@@ -68,23 +88,6 @@ package struct PushContent: Hashable, Sendable {
         self.dismissalDate = dismissalDate
         self.relevanceScore = relevanceScore
         self.priority = priority
-    }
-}
-
-/// Turns content into the JSON a phone gets; the APNs adapter implements it.
-package protocol PayloadRenderer: Sendable {
-    /// The body for one alert language.
-    ///
-    /// - Parameters:
-    ///   - timestamp: `aps.timestamp`, seconds since 1970.
-    ///   - alert: the alert to show; nil for none.
-    func render(_ content: PushContent, timestamp: Int64, alert: LocalizedAlert?) -> [UInt8]
-}
-
-extension PayloadRenderer {
-    /// The bytes of the largest body any language yields, for the size check before anything is stored.
-    package func largestByteCount(of content: PushContent, timestamp: Int64) -> Int {
-        let alerts: [LocalizedAlert?] = content.alerts.isEmpty ? [nil] : content.alerts.map { $0 }
-        return alerts.map { render(content, timestamp: timestamp, alert: $0).count }.max() ?? 0
+        self.instance = instance
     }
 }

@@ -1,15 +1,13 @@
 /// A notification this worker is sending, with everything that is made once for all its chunks.
 struct ActiveJob {
     let job: PushJob
-    /// One body a language, in the order of `job.content.alerts`.
-    let bodies: [[UInt8]]
+    private let renderer: any PayloadRenderer
     let cancellation = Cancellation()
     var openChunkCount = 0
 
     init(job: PushJob, renderer: any PayloadRenderer) {
         self.job = job
-        let alerts: [LocalizedAlert?] = job.content.alerts.isEmpty ? [nil] : job.content.alerts.map { $0 }
-        bodies = alerts.map { renderer.render(job.content, timestamp: job.timestamp, alert: $0) }
+        self.renderer = renderer
     }
 
     /// Which body a device of this language gets: the exact tag, else its primary language, else the first (`en`).
@@ -36,29 +34,35 @@ struct ActiveJob {
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
 
-    /// The chunk's devices as one batch an environment, with the chunk's indexes each batch holds, in rising order.
+    /// The chunk's devices as one batch a service and variant, with the chunk's indexes each batch holds, in rising order.
     func batches(of chunk: Chunk, onFirstAccepted: @escaping @Sendable () -> Void) -> [(batch: PushBatch, indexes: [Int])] {
         let bodyIndexes = bodyIndexes(of: chunk)
-        func batch(_ environment: PushEnvironment, _ devices: [Int64], _ tokens: TokenList, _ bodies: [UInt8]) -> PushBatch {
+        func batch(_ group: DeviceGroup, _ devices: [Int64], _ tokens: TokenList, _ bodyIndexes: [UInt8]) -> PushBatch {
             PushBatch(
-                application: job.application, environment: environment, notification: job.notification, collapseID: collapseID,
-                priority: job.content.priority, expiresAt: job.expiresAt, bodies: self.bodies, devices: devices, tokens: tokens,
-                bodyIndexes: bodies, cancellation: cancellation, onFirstAccepted: onFirstAccepted)
+                application: job.application, service: group.service, notification: job.notification, collapseID: collapseID,
+                priority: job.content.priority, expiresAt: job.expiresAt,
+                bodies: renderer.bodies(of: job.content, form: form(for: group), timestamp: job.timestamp), devices: devices,
+                tokens: tokens, bodyIndexes: bodyIndexes, cancellation: cancellation, onFirstAccepted: onFirstAccepted)
         }
-        return PushEnvironment.allCases.compactMap { environment in
-            let indexes = chunk.environments.indices.filter { chunk.environments[$0] == environment.rawValue }
-            guard !indexes.isEmpty else { return nil }
-            // Nearly always: nothing needs to be picked out.
-            if indexes.count == chunk.devices.count {
-                return (batch(environment, chunk.devices, chunk.tokens, bodyIndexes), indexes)
-            }
+        // Nearly always: nothing needs to be picked out.
+        if let only = DeviceGroup(allOf: chunk) {
+            return [(batch(only, chunk.devices, chunk.tokens, bodyIndexes), Array(chunk.devices.indices))]
+        }
+        var members: [DeviceGroup: [Int]] = [:]
+        for index in chunk.devices.indices { members[DeviceGroup(of: index, in: chunk), default: []].append(index) }
+        return members.sorted { $0.value[0] < $1.value[0] }.map { group, indexes in
             var tokens = TokenList()
             tokens.reserve(count: indexes.count, tokenByteCount: chunk.tokens.bytes.count / max(1, chunk.tokens.count))
             for index in indexes { tokens.append(chunk.tokens.bytes[chunk.tokens.range(index)]) }
-            return (
-                batch(environment, indexes.map { chunk.devices[$0] }, tokens, indexes.map { bodyIndexes[$0] }), indexes
-            )
+            return (batch(group, indexes.map { chunk.devices[$0] }, tokens, indexes.map { bodyIndexes[$0] }), indexes)
         }
+    }
+
+    private func form(for group: DeviceGroup) -> PayloadForm {
+        let variant = job.variants[Int(group.variant)]
+        return PayloadForm(
+            service: group.service, attributesType: variant.attributesType,
+            channelID: variant.joinsChannel ? group.service.environment.flatMap { job.channelIDs[$0] } : nil)
     }
 
     /// Which body each device of a chunk gets.
@@ -72,5 +76,27 @@ struct ActiveJob {
             known[language] = index
             return index
         }
+    }
+}
+
+/// Devices that get the same bodies by the same service.
+private struct DeviceGroup: Hashable {
+    let service: PushService
+    let variant: UInt8
+
+    init(of index: Int, in chunk: Chunk) {
+        guard let service = PushService(rawValue: chunk.services[index]) else {
+            preconditionFailure("a constraint keeps other services out")
+        }
+        self.service = service
+        variant = chunk.variants.isEmpty ? 0 : chunk.variants[index]
+    }
+
+    /// The group of all devices; nil when there are several.
+    init?(allOf chunk: Chunk) {
+        guard let service = chunk.services.first, chunk.services.allSatisfy({ $0 == service }),
+            chunk.variants.allSatisfy({ $0 == chunk.variants[0] })
+        else { return nil }
+        self.init(of: 0, in: chunk)
     }
 }

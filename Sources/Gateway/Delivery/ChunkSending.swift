@@ -36,7 +36,7 @@ struct ChunkSending: Sendable {
         return page
     }
 
-    /// One outcome a device, at the index it has in the chunk. The environments are sent to side by side.
+    /// One outcome a device, at the index it has in the chunk. The batches are sent side by side.
     private func outcomes(of chunk: Chunk, in batches: [(batch: PushBatch, indexes: [Int])]) async -> [PushOutcome] {
         // Its indexes rise, so a batch of all devices has them in the chunk's order.
         if let (batch, indexes) = batches.first, indexes.count == chunk.devices.count { return await sender.send(batch) }

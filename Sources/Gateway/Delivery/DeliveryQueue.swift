@@ -50,10 +50,12 @@ package struct Chunk: Sendable {
     package var devices: [Int64] = []
     /// Their tokens, at the same index.
     package var tokens = TokenList()
-    /// Their environments (`PushEnvironment.rawValue`), at the same index.
-    package var environments: [Int16] = []
+    /// Their services (`PushService.rawValue`), at the same index.
+    package var services: [Int16] = []
     /// Their languages, at the same index; empty when the notification has one language only.
     package var languages: [String?] = []
+    /// Which of the job's variants each gets, at the same index; empty when all get the first.
+    package var variants: [UInt8] = []
     /// How often each was tried before; empty when never.
     package var attempts: [Int16] = []
     /// Whether it holds devices that were counted as targeted before (a retry).
@@ -73,6 +75,10 @@ package struct PushJob: Sendable {
     package let application: Application
     package let activityID: String
     package let content: PushContent
+    /// What `Chunk.variants` counts; at least one.
+    package let variants: [PushVariant]
+    /// The activity's broadcast channels, one an environment at most.
+    package let channelIDs: [PushEnvironment: String]
     /// `aps.timestamp`, strictly rising per activity, seconds since 1970.
     package let timestamp: Int64
     /// `apns-expiration` and the end of all retries, seconds since 1970.
@@ -80,9 +86,12 @@ package struct PushJob: Sendable {
 
     /// Puts together what the store holds.
     package init(
-        notification: NotificationID, application: Application, activityID: String, content: PushContent, timestamp: Int64,
-        expiresAt: Int64
+        notification: NotificationID, application: Application, activityID: String, content: PushContent,
+        variants: [PushVariant] = [PushVariant()], channelIDs: [PushEnvironment: String] = [:], timestamp: Int64, expiresAt: Int64
     ) {
+        precondition(!variants.isEmpty, "a job has a variant")
+        self.variants = variants
+        self.channelIDs = channelIDs
         self.notification = notification
         self.application = application
         self.activityID = activityID

@@ -23,10 +23,10 @@ package final class Cancellation: Sendable {
     }
 }
 
-/// Pushes of one notification to devices of one environment, to be sent together.
+/// Pushes of one notification through one service, to be sent together.
 package struct PushBatch: Sendable {
     package let application: Application
-    package let environment: PushEnvironment
+    package let service: PushService
     package let notification: NotificationID
     /// `apns-collapse-id`, at most 64 bytes; nil for none.
     package let collapseID: String?
@@ -34,7 +34,7 @@ package struct PushBatch: Sendable {
     package let priority: Int
     /// `apns-expiration`, seconds since 1970.
     package let expiresAt: Int64
-    /// The bodies, one a language.
+    /// The bodies by language and variant, as a `PayloadRenderer` made them for the service.
     package let bodies: [[UInt8]]
     /// `delivery.device_id`; the apns-id is made from it and the notification.
     package let devices: [Int64]
@@ -49,13 +49,13 @@ package struct PushBatch: Sendable {
 
     /// Puts a batch together; the lists have equal lengths.
     package init(
-        application: Application, environment: PushEnvironment, notification: NotificationID, collapseID: String?, priority: Int,
+        application: Application, service: PushService, notification: NotificationID, collapseID: String?, priority: Int,
         expiresAt: Int64, bodies: [[UInt8]], devices: [Int64], tokens: TokenList, bodyIndexes: [UInt8],
         cancellation: Cancellation, onFirstAccepted: (@Sendable () -> Void)?
     ) {
         precondition(devices.count == tokens.count && devices.count == bodyIndexes.count, "lists of a batch differ in length")
         self.application = application
-        self.environment = environment
+        self.service = service
         self.notification = notification
         self.collapseID = collapseID
         self.priority = priority
@@ -69,7 +69,7 @@ package struct PushBatch: Sendable {
     }
 }
 
-/// Sends batches to a push service. Implemented by the APNs adapter, one on each event loop.
+/// Sends batches to push services. Implemented by the adapters, one on each event loop.
 package protocol PushSender: Sendable {
     /// Sends every push of the batch; returns when each has an outcome, at the same index.
     func send(_ batch: PushBatch) async -> [PushOutcome]

@@ -1,6 +1,6 @@
 import JSON
 
-/// What a device gets of a live notification: the caller's objects, byte for byte, with what the SDK needs put at their ends.
+/// What is pushed of a live notification.
 package enum InstanceContent {
     /// The Swift type where no SDK said one: a built-in template's, else the notification type's own name.
     package static func usualAttributesType(of notificationType: String) -> String {
@@ -11,35 +11,24 @@ package enum InstanceContent {
         _ request: InstanceStart, attributesType: String, id: InstanceID, delivery: InstanceID
     ) -> PushContent {
         PushContent(
-            event: .start, attributesType: attributesType,
-            attributes: adding("cioInstanceId", to: request.attributes) { $0.string("\(id)") },
-            contentState: contentState(request.contentState, delivery: delivery, deepLink: request.deepLink),
+            event: .start, attributesType: attributesType, attributes: request.attributes, contentState: request.contentState,
             alerts: alerts(request.alert), sound: request.alert?.sound, staleDate: nil, dismissalDate: nil, relevanceScore: nil,
-            priority: 10)
+            priority: 10,
+            instance: InstanceMark(
+                instance: id, delivery: delivery, notificationType: request.notificationType, deepLink: request.deepLink))
     }
 
+    /// Android renders each push by itself, so that it needs the attributes every time.
     static func update(
-        _ event: ActivityEvent, contentState: [UInt8], alert: InstanceAlert?, delivery: InstanceID, deepLink: String?
+        _ event: ActivityEvent, attributes: [UInt8], contentState: [UInt8], alert: InstanceAlert?, mark: InstanceMark
     ) -> PushContent {
         PushContent(
-            event: event, attributesType: nil, attributes: nil,
-            contentState: self.contentState(contentState, delivery: delivery, deepLink: deepLink), alerts: alerts(alert),
-            sound: alert?.sound, staleDate: nil, dismissalDate: nil, relevanceScore: nil, priority: 10)
+            event: event, attributesType: nil, attributes: attributes, contentState: contentState, alerts: alerts(alert),
+            sound: alert?.sound, staleDate: nil, dismissalDate: nil, relevanceScore: nil, priority: 10, instance: mark)
     }
 
     private static func alerts(_ alert: InstanceAlert?) -> [LocalizedAlert] {
         alert.map { [LocalizedAlert(language: "en", title: $0.title, body: $0.body)] } ?? []
-    }
-
-    /// The token comes back as `recipient` of what the SDK reports; it names the delivery as the identifier does.
-    private static func contentState(_ object: [UInt8], delivery: InstanceID, deepLink: String?) -> [UInt8] {
-        adding("cioMetadata", to: object) { writer in
-            writer.beginObject()
-            writer.member("deliveryId", "\(delivery)")
-            writer.member("deliveryToken", "\(delivery)")
-            if let deepLink { writer.member("deepLink", deepLink) }
-            writer.endObject()
-        }
     }
 
     /// The object with one more member, which takes the place of the caller's member of that name.
@@ -68,5 +57,27 @@ package enum InstanceContent {
         writer.endObject()
         let last = document.root.rawBytes.dropLast()
         return Array(last) + (members.isEmpty ? [] : [UInt8(ascii: ",")]) + writer.bytes.dropFirst()
+    }
+}
+
+extension PushContent {
+    /// The attributes as ActivityKit is to decode them: the caller's object, byte for byte, with what Customer.io's SDK needs at its end.
+    package var deviceAttributes: [UInt8]? {
+        guard let attributes, let instance else { return attributes }
+        return InstanceContent.adding("cioInstanceId", to: attributes) { $0.string("\(instance.instance)") }
+    }
+
+    /// The content state, likewise.
+    ///
+    /// The token comes back as `recipient` of what the SDK reports; it names the delivery as the identifier does.
+    package var deviceContentState: [UInt8] {
+        guard let instance else { return contentState }
+        return InstanceContent.adding("cioMetadata", to: contentState) { writer in
+            writer.beginObject()
+            writer.member("deliveryId", "\(instance.delivery)")
+            writer.member("deliveryToken", "\(instance.delivery)")
+            if let deepLink = instance.deepLink { writer.member("deepLink", deepLink) }
+            writer.endObject()
+        }
     }
 }

@@ -87,10 +87,13 @@ package struct LiveNotifications: Sendable {
         let template = InstanceTemplate(rawValue: instance.notificationType)
         let contentState = request.contentState ?? (try? template?.fitting(contentState: told)) ?? told
         let deepLink = request.deepLink ?? instance.deepLink
+        let attributes = request.attributes ?? instance.attributes
         let content = InstanceContent.update(
-            request.event, contentState: contentState, alert: request.alert, delivery: delivery, deepLink: deepLink)
+            request.event, attributes: attributes, contentState: contentState, alert: request.alert,
+            mark: InstanceMark(
+                instance: request.instance, delivery: delivery, notificationType: instance.notificationType, deepLink: deepLink))
         return StoredInstanceUpdate(
-            delivery: delivery, request: request, attributes: request.attributes ?? instance.attributes,
+            delivery: delivery, request: request, attributes: attributes,
             contentState: contentState, deepLink: deepLink, lastDelivery: isLast ? nil : instance.lastDelivery?.id,
             command: UpdateCommand(
                 activityID: "\(request.instance)", name: instance.notificationType, content: content,
@@ -104,7 +107,8 @@ package struct LiveNotifications: Sendable {
     }
 
     private func excessByteCount(of content: PushContent) -> Int? {
-        let byteCount = renderer.largestByteCount(of: content, timestamp: nowMilliseconds() / 1_000)
+        let byteCount = renderer.largestByteCount(
+            of: content, form: PayloadForm(service: .apnsProduction), timestamp: nowMilliseconds() / 1_000)
         return byteCount > AdmissionLimits.payloadByteCount ? byteCount : nil
     }
 }

@@ -3,12 +3,12 @@ package struct DeviceDetails: Sendable {
     /// A push-to-start token.
     package struct StartToken: Sendable {
         package let activityType: String
-        package let environment: PushEnvironment
+        package let service: PushService
         package let registeredAt: UnixMilliseconds
         /// Puts together what the store holds.
-        package init(activityType: String, environment: PushEnvironment, registeredAt: UnixMilliseconds) {
+        package init(activityType: String, service: PushService, registeredAt: UnixMilliseconds) {
             self.activityType = activityType
-            self.environment = environment
+            self.service = service
             self.registeredAt = registeredAt
         }
     }

@@ -73,6 +73,29 @@ package struct DeliveryReason: RawRepresentable, Hashable, Sendable {
     package static let serviceUnavailable = DeliveryReason(502)
     package static let shutdown = DeliveryReason(503)
 
+    /// APNs took a start that puts the device on the activity's broadcast channel (status 200).
+    package static let acceptedForChannel = DeliveryReason(201)
+    // Of APNs, for broadcast channels.
+    package static let broadcastFeatureNotEnabled = DeliveryReason(430)
+    package static let missingChannelID = DeliveryReason(431)
+    package static let badChannelID = DeliveryReason(432)
+    package static let channelNotRegistered = DeliveryReason(433)
+    package static let missingPushType = DeliveryReason(434)
+    package static let topicMismatch = DeliveryReason(435)
+
+    // Of FCM.
+    package static let fcmInvalidArgument = DeliveryReason(601)
+    package static let fcmUnregistered = DeliveryReason(602)
+    package static let fcmSenderIDMismatch = DeliveryReason(603)
+    package static let fcmThirdPartyAuthError = DeliveryReason(604)
+    package static let fcmUnauthenticated = DeliveryReason(605)
+    package static let fcmPermissionDenied = DeliveryReason(606)
+    package static let fcmQuotaExceeded = DeliveryReason(607)
+    package static let fcmInternal = DeliveryReason(608)
+    package static let fcmUnavailable = DeliveryReason(609)
+    package static let fcmUnspecifiedError = DeliveryReason(610)
+    package static let fcmMessageTooLarge = DeliveryReason(611)
+
     /// Every reason with its name; Apple's spelling where it is Apple's reason.
     package static let names: [(reason: DeliveryReason, name: String)] = [
         (.unknown, "Unknown"), (.superseded, "Superseded"), (.expired, "Expired"), (.attemptsExhausted, "AttemptsExhausted"),
@@ -91,6 +114,15 @@ package struct DeliveryReason: RawRepresentable, Hashable, Sendable {
         (.expiredToken, "ExpiredToken"), (.payloadTooLarge, "PayloadTooLarge"),
         (.tooManyProviderTokenUpdates, "TooManyProviderTokenUpdates"), (.tooManyRequests, "TooManyRequests"),
         (.internalServerError, "InternalServerError"), (.serviceUnavailable, "ServiceUnavailable"), (.shutdown, "Shutdown"),
+        (.acceptedForChannel, "AcceptedForChannel"), (.broadcastFeatureNotEnabled, "BroadcastFeatureNotEnabled"),
+        (.missingChannelID, "MissingChannelId"), (.badChannelID, "BadChannelId"),
+        (.channelNotRegistered, "ChannelNotRegistered"), (.missingPushType, "MissingPushType"),
+        (.topicMismatch, "TopicMismatch"), (.fcmInvalidArgument, "FcmInvalidArgument"),
+        (.fcmUnregistered, "FcmUnregistered"), (.fcmSenderIDMismatch, "FcmSenderIdMismatch"),
+        (.fcmThirdPartyAuthError, "FcmThirdPartyAuthError"), (.fcmUnauthenticated, "FcmUnauthenticated"),
+        (.fcmPermissionDenied, "FcmPermissionDenied"), (.fcmQuotaExceeded, "FcmQuotaExceeded"),
+        (.fcmInternal, "FcmInternal"), (.fcmUnavailable, "FcmUnavailable"),
+        (.fcmUnspecifiedError, "FcmUnspecifiedError"), (.fcmMessageTooLarge, "FcmMessageTooLarge"),
     ]
     private static let nameByValue = [Int16: String](uniqueKeysWithValues: names.map { ($0.reason.rawValue, $0.name) })
     private static let reasonByName = [String: DeliveryReason](uniqueKeysWithValues: names.map { ($0.name, $0.reason) })
@@ -105,7 +137,7 @@ package struct DeliveryReason: RawRepresentable, Hashable, Sendable {
     /// How the totals count it.
     package var tally: Tally {
         switch self {
-        case .accepted: .accepted
+        case .accepted, .acceptedForChannel: .accepted
         case .unknown: .unknown
         default: .failed
         }

@@ -34,6 +34,10 @@ extension PushContent {
             writer.raw(relevanceScore)
         }
         writer.member("priority", priority)
+        if let instance {
+            writer.key("instance")
+            instance.write(to: &writer)
+        }
         writer.endObject()
         return writer.bytes
     }
@@ -52,6 +56,27 @@ extension PushContent {
             attributes: root["attributes"].map { Array($0.rawBytes) }, contentState: Array(contentState.rawBytes),
             alerts: alerts, sound: root["sound"]?.string, staleDate: root["stale_date"]?.integer,
             dismissalDate: root["dismissal_date"]?.integer, relevanceScore: root["relevance_score"].map { Array($0.rawBytes) },
-            priority: Int(priority))
+            priority: Int(priority), instance: root["instance"].flatMap { InstanceMark(stored: $0) })
+    }
+}
+
+extension InstanceMark {
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("instance", "\(instance)")
+        writer.member("delivery", "\(delivery)")
+        writer.member("notification_type", notificationType)
+        writer.member("deep_link", deepLink)
+        writer.endObject()
+    }
+
+    fileprivate init?(stored: JSONValue) {
+        guard let instance = stored["instance"]?.string.flatMap({ InstanceID($0) }),
+            let delivery = stored["delivery"]?.string.flatMap({ InstanceID($0) }),
+            let notificationType = stored["notification_type"]?.string
+        else { return nil }
+        self.init(
+            instance: instance, delivery: delivery, notificationType: notificationType,
+            deepLink: stored["deep_link"]?.string)
     }
 }

@@ -85,11 +85,11 @@ enum CountingStatements {
 
     /// Devices, those with a start token of each environment, and why others have none; each device is one row.
     static let counts = """
-        count(*), count(*) filter (where held.environment = \(PushEnvironment.production.rawValue)), \
-        count(*) filter (where held.environment = \(PushEnvironment.sandbox.rawValue)), \
-        count(*) filter (where held.environment is null and removed.status = \(badToken)), \
-        count(*) filter (where held.environment is null and removed.status <> \(badToken)), \
-        count(*) filter (where held.environment is null and removed.status is null and not device.notifications_enabled)
+        count(*), count(*) filter (where held.service = \(PushEnvironment.production.rawValue)), \
+        count(*) filter (where held.service = \(PushEnvironment.sandbox.rawValue)), \
+        count(*) filter (where held.service is null and removed.status = \(badToken)), \
+        count(*) filter (where held.service is null and removed.status <> \(badToken)), \
+        count(*) filter (where held.service is null and removed.status is null and not device.notifications_enabled)
         """
 
     /// The same of a list, and its entries that name no device. `found` has a row an entry and device. Each of them is looked up by
@@ -109,7 +109,7 @@ enum CountingStatements {
                             where app_id = $1 and device_id = matched.device_id
                             offset 0) as device
                         left join lateral (
-                            select environment from start_token
+                            select service from start_token
                             where app_id = $1 and type_id = $2 and device_id = matched.device_id
                             offset 0) as held on true
                         left join lateral (

@@ -124,7 +124,7 @@ enum DeviceStatements {
                 order by token.type_id
                 for update of token)
             update start_token as token
-            set environment = $3
+            set service = $3
             from held
             where token.app_id = $1 and token.type_id = held.type_id and token.device_id = $2
             """)
@@ -139,7 +139,7 @@ enum DeviceStatements {
                 order by activity_number
                 for update)
             update update_token as token
-            set environment = $3
+            set service = $3
             from held
             where token.activity_number = held.activity_number and token.device_id = $2
             """)

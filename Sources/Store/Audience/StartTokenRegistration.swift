@@ -37,21 +37,21 @@ extension StartTokenStatements {
                         select from start_token as other
                         where other.app_id = $1 and other.type_id = known.type_id and other.token = known.token)),
                 owner as materialized (
-                    select device_id, environment, ctid as version
+                    select device_id, service, ctid as version
                     from device
                     where app_id = $1 and device_id = any(array(select device_id from changed))
                     order by device_id
                     for share),
                 ready as materialized (
-                    select changed.place, changed.token, changed.type_id, changed.device_id, owner.environment
+                    select changed.place, changed.token, changed.type_id, changed.device_id, owner.service
                     from changed join owner on owner.device_id = changed.device_id and owner.version = changed.version),
                 stored as (
-                    insert into start_token as stored (app_id, type_id, device_id, token, environment, registered_at)
-                    select $1, type_id, device_id, token, environment, clock_timestamp()
+                    insert into start_token as stored (app_id, type_id, device_id, token, service, registered_at)
+                    select $1, type_id, device_id, token, service, clock_timestamp()
                     from ready
                     order by type_id, device_id
                     on conflict (app_id, type_id, device_id) do update
-                        set token = excluded.token, environment = excluded.environment, registered_at = excluded.registered_at
+                        set token = excluded.token, service = excluded.service, registered_at = excluded.registered_at
                         where stored.token <> excluded.token),
                 forgotten as (
                     delete from removed_start_token as removed

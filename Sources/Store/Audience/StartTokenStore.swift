@@ -113,7 +113,7 @@ enum StartTokenStatements {
         Statement(
             name: "start_token_device\(key.suffix)",
             text: """
-                    select device.device_id, device.environment, type.type_id
+                    select device.device_id, device.service, type.type_id
                     from device join activity_type as type on type.app_id = device.app_id and type.name = $3
                     where device.app_id = $1 and device.\(key.column) = $2
                     for share of device
@@ -132,7 +132,7 @@ enum StartTokenStatements {
             """)
 
     // A data-modifying WITH nobody reads runs last; counting it makes the removal come first.
-    /// Takes the token over and stores it: app, type, device, token, environment.
+    /// Takes the token over and stores it: app, type, device, token, service.
     static let put = Statement(
         name: "start_token_put",
         text: """
@@ -141,10 +141,10 @@ enum StartTokenStatements {
                 where app_id = $1 and type_id = $2 and token = $4 and device_id <> $3
                 returning 1),
             forgotten as (delete from removed_start_token where app_id = $1 and type_id = $2 and device_id = $3)
-            insert into start_token as stored (app_id, type_id, device_id, token, environment, registered_at)
+            insert into start_token as stored (app_id, type_id, device_id, token, service, registered_at)
             select $1, $2, $3, $4, $5, clock_timestamp() from (select count(*) from taken) as counted
             on conflict (app_id, type_id, device_id) do update
-                set token = excluded.token, environment = excluded.environment, registered_at = excluded.registered_at
+                set token = excluded.token, service = excluded.service, registered_at = excluded.registered_at
                 where stored.token <> excluded.token
             """)
 

@@ -16,7 +16,7 @@ enum UpdateTokenStatements {
         Statement(
             name: "update_token_find\(key.suffix)",
             text: """
-                    select device.device_id, device.environment, activity.activity_number, type.name, activity.latest_notification,
+                    select device.device_id, device.service, activity.activity_number, type.name, activity.latest_notification,
                         token.token, token.started_at, token.ended_at is not null, \(isOver),
                         exists (
                             select from pending_state as kept
@@ -70,7 +70,7 @@ enum UpdateTokenStatements {
 
     // A known token stays as it is but for a start that is told anew. Another token replaces the old one; after the device's own
     // end it belongs to a new activity on that device.
-    /// Takes the token over and stores it: app, activity, device, token, environment, start or null, tolerance.
+    /// Takes the token over and stores it: app, activity, device, token, service, start or null, tolerance.
     static let put = Statement(
         name: "update_token_put",
         text: """
@@ -80,11 +80,11 @@ enum UpdateTokenStatements {
                 returning 1),
             told as (
                 select case when $6::bigint is not null then least($6, unix_seconds(now()) + $7::bigint) end as started_at)
-            insert into update_token as stored (activity_number, device_id, app_id, token, environment, started_at, registered_at)
+            insert into update_token as stored (activity_number, device_id, app_id, token, service, started_at, registered_at)
             select $2, $3, $1, $4, $5, coalesce(told.started_at, unix_seconds(now())), clock_timestamp()
             from told, (select count(*) from taken) as counted
             on conflict (activity_number, device_id) do update
-                set token = excluded.token, environment = excluded.environment,
+                set token = excluded.token, service = excluded.service,
                     started_at = coalesce(
                         (select started_at from told),
                         case when stored.ended_at is null then stored.started_at else excluded.started_at end),

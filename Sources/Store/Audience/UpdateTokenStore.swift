@@ -69,7 +69,7 @@ extension Store {
             StatementCall(
                 UpdateTokenStatements.put,
                 row + [
-                    .int16(known.environment), Parameter(registration.startedAt), .int64(Self.startedAtToleranceSeconds),
+                    .int16(known.service), Parameter(registration.startedAt), .int64(Self.startedAtToleranceSeconds),
                 ]),
         ]
         if known.type == nil, let type = registration.activityType {
@@ -117,7 +117,7 @@ private struct KnownActivity {
         let isEnded: Bool
     }
     let device: Int64
-    let environment: Int16
+    let service: Int16
     let number: Int64?
     let type: String?
     let latest: Int64?
@@ -129,7 +129,7 @@ private struct KnownActivity {
 
     init(_ row: QueryResult) {
         device = row.int64(row: 0, column: 0)
-        environment = row.int16(row: 0, column: 1)
+        service = row.int16(row: 0, column: 1)
         number = row.optionalInt64(column: 2)
         type = row.optionalText(column: 3)
         latest = row.optionalInt64(column: 4)

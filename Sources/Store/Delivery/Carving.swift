@@ -73,17 +73,17 @@ extension Store {
 }
 
 extension Chunk {
-    /// Appends rows of device, token, environment, language.
+    /// Appends rows of device, token, service, language.
     mutating func read(_ rows: QueryResult, firstColumn: Int, hasLanguages: Bool) {
         let count = rows.rowCount
         guard count > 0 else { return }
         devices.reserveCapacity(count)
-        environments.reserveCapacity(count)
+        services.reserveCapacity(count)
         tokens.reserve(count: count, tokenByteCount: rows.withBytes(row: 0, column: firstColumn + 1) { $0.count })
         for row in 0..<count {
             devices.append(rows.int64(row: row, column: firstColumn))
             tokens.append { rows.appendBytes(row: row, column: firstColumn + 1, to: &$0) }
-            environments.append(rows.int16(row: row, column: firstColumn + 2))
+            services.append(rows.int16(row: row, column: firstColumn + 2))
             if hasLanguages { languages.append(rows.optionalText(row: row, column: firstColumn + 3)) }
         }
     }
@@ -106,12 +106,12 @@ enum CarvingStatements {
                     where notification_id = $1 and not is_carved
                     for no key update),
                 page as materialized (
-                    select found.device_id, found.token, found.environment,
+                    select found.device_id, found.token, found.service,
                         case when open.has_languages then (
                             select device.language from device
                             where device.app_id = open.app_id and device.device_id = found.device_id) end as language
                     from open, lateral (
-                        select token.device_id, token.token, token.environment
+                        select token.device_id, token.token, token.service
                         \(page) and token.device_id > open.watermark
                         order by token.device_id
                         limit $3) as found),
@@ -128,7 +128,7 @@ enum CarvingStatements {
                     select open.notification_id, open.chunk_count, 1, $2, 1, open.watermark, edge.high, now(), edge.total
                     from open, edge
                     where edge.total > 0)
-                select open.app_id, open.chunk_count, open.has_languages, page.device_id, page.token, page.environment,
+                select open.app_id, open.chunk_count, open.has_languages, page.device_id, page.token, page.service,
                     page.language
                 from open left join page on true
                 order by page.device_id

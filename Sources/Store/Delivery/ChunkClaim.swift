@@ -186,7 +186,7 @@ private struct ListedChunk {
 
     init(_ chunk: Chunk) { self.chunk = chunk }
 
-    /// Reads rows of device, attempt, token, environment, language.
+    /// Reads rows of device, attempt, token, service, language.
     mutating func read(_ rows: QueryResult) {
         var hasLanguages = false
         for row in 0..<rows.rowCount {
@@ -197,7 +197,7 @@ private struct ListedChunk {
             }
             chunk.devices.append(device)
             chunk.tokens.append { rows.appendBytes(row: row, column: 2, to: &$0) }
-            chunk.environments.append(rows.int16(row: row, column: 3))
+            chunk.services.append(rows.int16(row: row, column: 3))
             if !rows.isNull(row: row, column: 1) { chunk.attempts.append(rows.int16(row: row, column: 1)) }
             let language = rows.optionalText(row: row, column: 4)
             hasLanguages = hasLanguages || language != nil

@@ -161,7 +161,7 @@ enum ChunkClaimStatements {
         return Statement(
             name: name,
             text: """
-                select listed.device_id, listed.attempt, token.token, token.environment,
+                select listed.device_id, listed.attempt, token.token, token.service,
                     case when fan_out.has_languages then (
                         select device.language from device
                         where device.app_id = fan_out.app_id and device.device_id = listed.device_id) end

@@ -17,7 +17,7 @@ extension Store: DeviceReader {
         let (tokens, activities) = (results[3], results[4])
         details.startTokens = (0..<tokens.rowCount).map { row in
             DeviceDetails.StartToken(
-                activityType: tokens.text(row: row, column: 0), environment: tokens.environment(row: row, column: 1),
+                activityType: tokens.text(row: row, column: 0), service: tokens.service(row: row, column: 1),
                 registeredAt: tokens.milliseconds(row: row, column: 2))
         }
         details.activities = (0..<activities.rowCount).map { row in
@@ -65,9 +65,13 @@ extension Store: DeviceReader {
 }
 
 extension QueryResult {
+    // The schema allows no other numbers.
     fileprivate func environment(row: Int, column: Int) -> PushEnvironment {
-        // The schema allows no other number.
         PushEnvironment(rawValue: int16(row: row, column: column)) ?? .production
+    }
+
+    fileprivate func service(row: Int, column: Int) -> PushService {
+        PushService(rawValue: int16(row: row, column: column)) ?? .apnsProduction
     }
 }
 
@@ -138,7 +142,7 @@ enum DeviceReaderStatements {
     static let startTokens = Statement(
         name: "device_reader_start_tokens",
         text: """
-            select type.name, held.environment, held.registered_at
+            select type.name, held.service, held.registered_at
             from activity_type as type
                 join start_token as held on held.app_id = type.app_id and held.type_id = type.type_id
                     and held.device_id = \(known)

@@ -15,7 +15,8 @@ struct SampleStart: Sendable {
         self.activityType = activityType
         let empty = Self.content(activityType, filling: "")
         // Seconds since 1970 have ten digits until 2286.
-        let byteCount = LiveActivityPayload().largestByteCount(of: empty, timestamp: 1_764_480_000)
+        let byteCount = LiveActivityPayload().largestByteCount(
+            of: empty, form: PayloadForm(service: .apnsProduction), timestamp: 1_764_480_000)
         filling = String(repeating: "x", count: max(0, SenderBenchmark.bodyByteCount - byteCount))
     }
 

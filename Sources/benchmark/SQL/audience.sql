@@ -11,7 +11,7 @@ select current_setting('benchmark.app')::int, sha256(int8send(number)), 0, 'user
     jsonb_build_object('team', 'all', 'club', 'c' || number % 10)
 from generate_series(1, current_setting('benchmark.device_count')::bigint) as number;
 
-insert into start_token (app_id, type_id, device_id, token, environment)
+insert into start_token (app_id, type_id, device_id, token, service)
 select device.app_id, activity_type.type_id, device.device_id, sha256(device.push_token), 0
 from device join activity_type on activity_type.app_id = device.app_id
 where device.app_id = current_setting('benchmark.app')::int

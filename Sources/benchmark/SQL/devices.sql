@@ -12,7 +12,7 @@ from generate_series(
 insert into activity_type (app_id, name)
 values (current_setting('benchmark.app')::int, current_setting('benchmark.activity_type'));
 
-insert into start_token (app_id, type_id, device_id, token, environment)
+insert into start_token (app_id, type_id, device_id, token, service)
 select device.app_id, activity_type.type_id, device.device_id, sha256(device.push_token), 0
 from device join activity_type on activity_type.app_id = device.app_id
 where device.app_id = current_setting('benchmark.app')::int

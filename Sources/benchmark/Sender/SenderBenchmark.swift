@@ -114,7 +114,7 @@ struct SenderBenchmark {
             application: Application(
                 id: ApplicationID(rawValue: 1), publicID: UUID(high: 1, low: 1), name: "benchmark", bundleID: "com.example.app",
                 providerKey: SinkMaker.providerKey, defaultEnvironment: .production),
-            environment: .production, notification: NotificationID(rawValue: 1), collapseID: nil, priority: 10,
+            service: .apnsProduction, notification: NotificationID(rawValue: 1), collapseID: nil, priority: 10,
             expiresAt: 1_764_483_600, bodies: [Self.body], devices: devices.map(Int64.init), tokens: tokens,
             bodyIndexes: [UInt8](repeating: 0, count: devices.count), cancellation: Cancellation(), onFirstAccepted: nil)
     }

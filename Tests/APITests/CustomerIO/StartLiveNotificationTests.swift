@@ -158,7 +158,7 @@ import Testing
     @Test("hands on platform, device, app, sound and link, and passes over what it does not know")
     func optionals() async throws {
         let body = Body.liveStart.with("platform", #""ios""#).with("device_id", #""aB01""#).with("deep_link", #""app://1""#)
-            .with("app_identifier", "\"\(FakePorts.application.bundleID)\"").with("collapse", "[1]")
+            .with("app_identifier", "\"\(FakePorts.application.bundleID ?? "")\"").with("collapse", "[1]")
             .with("push_payload", #"{"alert":{"title":"T","body":"B","sound":"ping.caf","subtitle":"S"},"badge":1}"#)
         #expect(await send(body).status == 200)
         let request = try #require(starts.first?.request)

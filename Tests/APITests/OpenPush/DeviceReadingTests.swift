@@ -17,7 +17,7 @@ import Testing
         device.registeredAt = Self.moment
         device.sessionSeconds = 60
         device.location = DeviceLocation(latitude: 52.5, longitude: -13)
-        device.startTokens = [.init(activityType: "Game", environment: .sandbox, registeredAt: Self.moment)]
+        device.startTokens = [.init(activityType: "Game", service: .apnsSandbox, registeredAt: Self.moment)]
         device.activities = [
             .init(
                 activityID: "m", activityType: nil, window: ActivityWindow(startedAt: 1_799_999_000), endedAt: Self.moment)

@@ -160,7 +160,7 @@ final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, 
     func progress(of notification: NotificationID) async throws(StorageError) -> FanOutProgress {
         FanOutProgress(acceptedCount: 0, isFinished: false)
     }
-    func render(_ content: PushContent, timestamp: Int64, alert: LocalizedAlert?) -> [UInt8] {
+    func render(_ content: PushContent, form: PayloadForm, timestamp: Int64, alert: LocalizedAlert?) -> [UInt8] {
         state.withLock { state in state.bodyText.map { Array($0.utf8) } ?? Array(repeating: 0, count: state.bodyByteCount) }
     }
     func waitForFirstAcceptance(of notification: AcceptedNotification, timeout: Duration) async -> FirstAcceptance {

@@ -29,8 +29,12 @@ import Testing
 
     @Test("does not double the suffix of a topic")
     func topic() {
-        #expect(PushTemplate.topic(of: "org.example.app") == "org.example.app.push-type.liveactivity")
-        #expect(PushTemplate.topic(of: "org.example.app.push-type.liveactivity") == "org.example.app.push-type.liveactivity")
+        #expect(
+            PushTemplate.topic(of: SenderRig.application(bundleID: "org.example.app")) == "org.example.app.push-type.liveactivity"
+        )
+        #expect(
+            PushTemplate.topic(of: SenderRig.application(bundleID: "org.example.app.push-type.liveactivity"))
+                == "org.example.app.push-type.liveactivity")
     }
 
     @Test(

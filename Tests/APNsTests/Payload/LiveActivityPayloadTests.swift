@@ -19,7 +19,9 @@ import Testing
     }
 
     private func text(_ content: PushContent, alert: LocalizedAlert? = nil) -> String {
-        String(decoding: LiveActivityPayload().render(content, timestamp: 1_700_000_000, alert: alert), as: UTF8.self)
+        String(
+            decoding: LiveActivityPayload().render(
+                content, form: PayloadForm(service: .apnsProduction), timestamp: 1_700_000_000, alert: alert), as: UTF8.self)
     }
 
     @Test("of an update carries the state byte for byte and nothing else")
@@ -46,7 +48,8 @@ import Testing
     @Test("of an end has the dismissal date; a sound without an alert is left out")
     func end() throws {
         let body = LiveActivityPayload().render(
-            content(.end, sound: "chime.caf", dismissalDate: 1_700_000_060), timestamp: 1, alert: nil)
+            content(.end, sound: "chime.caf", dismissalDate: 1_700_000_060), form: PayloadForm(service: .apnsProduction),
+            timestamp: 1, alert: nil)
         let aps = try #require(try JSONDocument(parsing: body).root["aps"])
         #expect(aps["dismissal-date"]?.integer == 1_700_000_060)
         #expect(aps["event"]?.string == "end")

@@ -50,7 +50,7 @@ extension SenderTests {
                 let one = SenderRig.batch(0..<2)
                 let two = SenderRig.batch(0..<2, bodyByteCount: 300)
                 let batch = PushBatch(
-                    application: one.application, environment: .sandbox, notification: one.notification, collapseID: nil,
+                    application: one.application, service: .apnsSandbox, notification: one.notification, collapseID: nil,
                     priority: 5, expiresAt: 4_000_000_000, bodies: one.bodies + two.bodies, devices: one.devices,
                     tokens: one.tokens, bodyIndexes: [1, 0], cancellation: Cancellation(), onFirstAccepted: nil)
                 #expect(await rig.sender.send(batch) == [.accepted, .accepted])

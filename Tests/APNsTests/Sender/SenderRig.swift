@@ -92,7 +92,7 @@ final class SenderRig: Sendable {
     /// Requests the simulator has received.
     var requestCount: Int { simulator.statistics.tally.requestCount }
 
-    static func application(number: Int32 = 1) -> Application {
+    static func application(number: Int32 = 1, bundleID: String = bundleID) -> Application {
         Application(
             id: ApplicationID(rawValue: number), publicID: UUID(high: 1, low: UInt64(number)), name: "Match",
             bundleID: bundleID, providerKey: providerKey, defaultEnvironment: .production)
@@ -118,9 +118,13 @@ final class SenderRig: Sendable {
             event: .update, attributesType: nil, attributes: nil, contentState: Array(state.utf8), alerts: [], sound: nil,
             staleDate: nil, dismissalDate: nil, relevanceScore: nil, priority: 10)
         return PushBatch(
-            application: application, environment: environment, notification: NotificationID(rawValue: notification),
+            application: application, service: PushService(apns: environment),
+            notification: NotificationID(rawValue: notification),
             collapseID: collapseID, priority: 10, expiresAt: 4_000_000_000,
-            bodies: [LiveActivityPayload().render(content, timestamp: Int64(time(nil)), alert: nil)],
+            bodies: [
+                LiveActivityPayload().render(
+                    content, form: PayloadForm(service: .apnsProduction), timestamp: Int64(time(nil)), alert: nil)
+            ],
             devices: devices.map(Int64.init), tokens: tokens, bodyIndexes: devices.map { _ in 0 }, cancellation: cancellation,
             onFirstAccepted: onFirstAccepted)
     }

@@ -99,7 +99,7 @@ extension Deployment {
             insert into activity_type (app_id, name) select app_id, '\(Self.activityType)' from app;
             insert into device (app_id, push_token, environment)
             select app_id, sha256(convert_to('device ' || n, 'UTF8')), 0 from app, generate_series(1, \(count)) as n;
-            insert into start_token (app_id, type_id, device_id, token, environment)
+            insert into start_token (app_id, type_id, device_id, token, service)
             select app_id, type_id, device_id, digest || digest || substring(digest for 16), 0
             from generate_series(1, \(count)) as n,
                 lateral (select sha256(convert_to('start ' || n, 'UTF8')) as digest) as hashed,

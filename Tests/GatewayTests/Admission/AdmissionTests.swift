@@ -38,7 +38,7 @@ private final class ScriptedLedger: NotificationLedger {
 
 /// Renders as many bytes as the alert's title has, and ten for the timestamp.
 private struct TitleRenderer: PayloadRenderer {
-    func render(_ content: PushContent, timestamp: Int64, alert: LocalizedAlert?) -> [UInt8] {
+    func render(_ content: PushContent, form: PayloadForm, timestamp: Int64, alert: LocalizedAlert?) -> [UInt8] {
         Array((alert?.title ?? "").utf8) + Array(String(timestamp).utf8)
     }
 }

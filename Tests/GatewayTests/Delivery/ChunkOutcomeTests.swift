@@ -10,7 +10,7 @@ import Testing
         for index in outcomes.indices {
             chunk.devices.append(Int64(index) + 1)
             chunk.tokens.append([UInt8(truncatingIfNeeded: index), 7])
-            chunk.environments.append(PushEnvironment.production.rawValue)
+            chunk.services.append(PushEnvironment.production.rawValue)
         }
         let content = PushContent(
             event: .start, attributesType: "Match", attributes: Array("{}".utf8), contentState: Array("{}".utf8), alerts: [],

@@ -7,7 +7,7 @@ import Testing
 
 /// A renderer whose bodies name the alert's language.
 struct LanguageRenderer: PayloadRenderer {
-    func render(_ content: PushContent, timestamp: Int64, alert: LocalizedAlert?) -> [UInt8] {
+    func render(_ content: PushContent, form: PayloadForm, timestamp: Int64, alert: LocalizedAlert?) -> [UInt8] {
         Array("\(timestamp) \(alert?.language ?? "silent")".utf8)
     }
 }
@@ -58,7 +58,7 @@ final class WorkerBench: Sendable {
         for device in devices {
             chunk.devices.append(device)
             chunk.tokens.append([UInt8(truncatingIfNeeded: device), 7])
-            chunk.environments.append(PushEnvironment.production.rawValue)
+            chunk.services.append(PushEnvironment.production.rawValue)
         }
         prepare(&chunk)
         let content = PushContent(
@@ -114,15 +114,15 @@ final class WorkerBench: Sendable {
         #expect(bench.deliveries().allSatisfy { $0.reason == .accepted })
     }
 
-    @Test("sends each device to its own environment and in its own language")
-    func separatesEnvironmentsAndLanguages() async throws {
+    @Test("sends each device to its own service and in its own language")
+    func separatesServicesAndLanguages() async throws {
         let bench = try WorkerBench()
         bench.enqueue(devices: 1...4, languages: ["en", "de", "pt-BR"]) { chunk in
-            chunk.environments = [0, 1, 0, 1]
+            chunk.services = [0, 1, 0, 1]
             chunk.languages = ["de-AT", nil, "pt-br", "fr"]
         }
         await bench.run { await bench.queue.wait { $0.recorded.count == 1 } }
-        let batches = bench.sender.batches.sorted { $0.environment.rawValue < $1.environment.rawValue }
+        let batches = bench.sender.batches.sorted { $0.service.rawValue < $1.service.rawValue }
         #expect(batches.map(\.devices) == [[1, 3], [2, 4]])
         #expect(batches[0].bodyIndexes == [1, 2])
         #expect(batches[1].bodyIndexes == [0, 0])

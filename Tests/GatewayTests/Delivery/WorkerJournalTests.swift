@@ -8,7 +8,7 @@ import Testing
     func opensPageFirst() async throws {
         let bench = try WorkerBench(sender: ScriptedSender(isHolding: true))
         let chunk = bench.enqueue(devices: 1...4) { chunk in
-            chunk.environments = [1, 0, 1, 0]
+            chunk.services = [1, 0, 1, 0]
             chunk.attempts = [1, 2, 3, 4]
         }
         try await bench.run {
@@ -29,7 +29,7 @@ import Testing
         ]
         let bench = try WorkerBench(sender: ScriptedSender { batch, index in outcomes[batch.devices[index]] ?? .accepted })
         bench.queue.change { $0.failingRecords = .max }
-        bench.enqueue(devices: 1...6) { $0.environments = [0, 1, 0, 1, 0, 1] }
+        bench.enqueue(devices: 1...6) { $0.services = [0, 1, 0, 1, 0, 1] }
         try await bench.run {
             await bench.queue.wait { $0.recordCalls > 0 }
             let page = try #require(bench.journals.pages.first)

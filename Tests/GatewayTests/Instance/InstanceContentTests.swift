@@ -11,8 +11,9 @@ import Testing
 
     private func update(_ state: String, deepLink: String? = nil) -> String {
         let content = InstanceContent.update(
-            .update, contentState: Array(state.utf8), alert: nil, delivery: delivery, deepLink: deepLink)
-        return String(decoding: content.contentState, as: UTF8.self)
+            .update, attributes: Array("{}".utf8), contentState: Array(state.utf8), alert: nil,
+            mark: InstanceMark(instance: id, delivery: delivery, notificationType: "t", deepLink: deepLink))
+        return String(decoding: content.deviceContentState, as: UTF8.self)
     }
 
     @Test("puts the metadata at the end and leaves every byte before it")
@@ -49,17 +50,18 @@ import Testing
             alert: InstanceAlert(title: "T", body: "B", sound: "ping"), deepLink: nil, expiresAt: 9)
         let content = InstanceContent.start(request, attributesType: "Order", id: id, delivery: delivery)
         #expect(content.event == .start && content.attributesType == "Order" && content.sound == "ping")
-        #expect(content.attributes == Array(#"{"n":1.0,"cioInstanceId":"00000000000000000000000001"}"#.utf8))
-        #expect(content.contentState == Array(#"{"s":1,\#(metadata)}"#.utf8))
+        #expect(content.deviceAttributes == Array(#"{"n":1.0,"cioInstanceId":"00000000000000000000000001"}"#.utf8))
+        #expect(content.deviceContentState == Array(#"{"s":1,\#(metadata)}"#.utf8))
         #expect(content.alerts == [LocalizedAlert(language: "en", title: "T", body: "B")])
         #expect(content.priority == 10 && content.staleDate == nil && content.dismissalDate == nil)
     }
 
-    @Test("of an update and an end has neither attributes nor, unasked, an alert", arguments: [ActivityEvent.update, .end])
+    @Test("of an update and an end has no attributes type and, unasked, no alert", arguments: [ActivityEvent.update, .end])
     func silent(event: ActivityEvent) {
         let content = InstanceContent.update(
-            event, contentState: Array(#"{"s":1}"#.utf8), alert: nil, delivery: delivery, deepLink: nil)
-        #expect(content.event == event && content.attributesType == nil && content.attributes == nil)
+            event, attributes: Array(#"{"a":1}"#.utf8), contentState: Array(#"{"s":1}"#.utf8), alert: nil,
+            mark: InstanceMark(instance: id, delivery: delivery, notificationType: "t", deepLink: nil))
+        #expect(content.event == event && content.attributesType == nil)
         #expect(content.alerts.isEmpty && content.sound == nil)
     }
 }

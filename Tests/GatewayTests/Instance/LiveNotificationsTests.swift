@@ -74,7 +74,9 @@ private final class ScriptedInstances: InstanceLedger {
 
 /// Renders the state alone.
 private struct StateRenderer: PayloadRenderer {
-    func render(_ content: PushContent, timestamp: Int64, alert: LocalizedAlert?) -> [UInt8] { content.contentState }
+    func render(_ content: PushContent, form: PayloadForm, timestamp: Int64, alert: LocalizedAlert?) -> [UInt8] {
+        content.deviceContentState
+    }
 }
 
 @Suite("Live notifications") struct LiveNotificationsTests {

@@ -48,7 +48,7 @@ import Testing
                 #expect(chunk.id.notification == notification.id)
                 #expect(chunk.application == fixture.application.id)
                 #expect(!chunk.isRetry && chunk.attempts.isEmpty && chunk.languages.isEmpty)
-                #expect(chunk.environments == chunk.devices.map { _ in PushEnvironment.production.rawValue })
+                #expect(chunk.services == chunk.devices.map { _ in PushEnvironment.production.rawValue })
                 tokens += chunk.devices.indices.map { chunk.tokens[$0] }
                 _ = try await fixture.store.record([StoreFixture.record(chunk, .start)], worker: worker)
             }

@@ -137,9 +137,9 @@ import Testing
             }
             try await fixture.addDevice(1, type: nil) { $0.environment = .sandbox }
             for table in ["device", "start_token", "update_token"] {
-                let environments = try await fixture.text(
-                    "select string_agg(environment::text, '' order by device_id) from \(table)")
-                #expect(environments == "10", "\(table)")
+                let services = try await fixture.text(
+                    "select string_agg(service::text, '' order by device_id) from \(table)")
+                #expect(services == "10", "\(table)")
             }
         }
     }

@@ -98,7 +98,7 @@ import Testing
                 _ = try await fixture.accept(StoreFixture.start("match-1", audience, alerts: alerts))
                 let chunk = try #require(try await fixture.claim(worker))
                 #expect(chunk.languages == ["de", nil, nil])
-                #expect(chunk.environments == [0, 0, 1])
+                #expect(chunk.services == [0, 0, 1])
                 #expect(try await fixture.claim(worker) == nil)
             }
             _ = try await fixture.accept(StoreFixture.start("match-1"))

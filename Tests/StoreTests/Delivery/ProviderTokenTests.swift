@@ -14,7 +14,7 @@ import Testing
     @Test("is replaced by one daemon, when it is the expected one and old enough")
     func isReplaced() async throws {
         try await StoreFixture.with { fixture in
-            let key = fixture.application.providerKey
+            let key = try #require(fixture.application.providerKey)
             let store = fixture.store
             let none = try await store.currentToken(of: key)
             #expect(none == nil)
@@ -35,7 +35,7 @@ import Testing
     @Test("offered by many at once has one winner")
     func hasOneWinner() async throws {
         try await StoreFixture.with(connections: 8) { fixture in
-            let key = fixture.application.providerKey
+            let key = try #require(fixture.application.providerKey)
             for expected in [nil, try await fixture.store.currentToken(of: key)] {
                 let used = try await withThrowingTaskGroup(of: ProviderToken.self) { group in
                     for number in 0..<20 {
@@ -55,7 +55,7 @@ import Testing
     @Test("and signing key are sealed, and useless under another master key")
     func areSealed() async throws {
         try await StoreFixture.with { fixture in
-            let key = fixture.application.providerKey
+            let key = try #require(fixture.application.providerKey)
             let pem = try #require(try await fixture.store.signingKey(of: key))
             #expect(String(decoding: pem, as: UTF8.self).contains("PRIVATE KEY"))
             let token = Self.token("secret-token", 1_000)

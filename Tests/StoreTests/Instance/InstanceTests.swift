@@ -7,7 +7,7 @@ import Testing
 
 /// What a push looks like is the APNs adapter's.
 private struct NoPayload: PayloadRenderer {
-    func render(_ content: PushContent, timestamp: Int64, alert: LocalizedAlert?) -> [UInt8] { [] }
+    func render(_ content: PushContent, form: PayloadForm, timestamp: Int64, alert: LocalizedAlert?) -> [UInt8] { [] }
 }
 
 @Suite("Live notifications", .enabled(if: TestDatabase.isAvailable), .timeLimit(.minutes(3))) struct InstanceTests {
@@ -83,9 +83,11 @@ private struct NoPayload: PayloadRenderer {
             let delivery = try #require(try await Self.read(id, fixture).lastDelivery).id
             let chunk = try #require(try await fixture.claim(worker))
             let job = try #require(try await fixture.store.job(for: chunk.id.notification))
-            #expect(String(decoding: job.content.attributes ?? [], as: UTF8.self) == #"{"home" : "A","cioInstanceId":"\#(id)"}"#)
+            #expect(
+                String(decoding: job.content.deviceAttributes ?? [], as: UTF8.self) == #"{"home" : "A","cioInstanceId":"\#(id)"}"#
+            )
             let metadata = #""cioMetadata":{"deliveryId":"\#(delivery)","deliveryToken":"\#(delivery)","deepLink":"app://match"}"#
-            #expect(String(decoding: job.content.contentState, as: UTF8.self) == #"{"score":1.50,\#(metadata)}"#)
+            #expect(String(decoding: job.content.deviceContentState, as: UTF8.self) == #"{"score":1.50,\#(metadata)}"#)
             #expect(job.content.attributesType == StoreFixture.type)
         }
     }
@@ -157,7 +159,7 @@ private struct NoPayload: PayloadRenderer {
             }
             let chunk = try #require(try await fixture.claim(worker))
             let job = try #require(try await fixture.store.job(for: chunk.id.notification))
-            #expect(String(decoding: job.content.contentState, as: UTF8.self).hasPrefix(#"{"score":2,"cioMetadata":"#))
+            #expect(String(decoding: job.content.deviceContentState, as: UTF8.self).hasPrefix(#"{"score":2,"cioMetadata":"#))
             let ended = try await Self.read(id, fixture)
             #expect(ended.state == .ended && ended.endedAt != nil && ended.lastDelivery?.operation == .end)
             guard case .over(.ended) = try await flow.update(Self.update(id), application: fixture.application) else {

@@ -25,7 +25,7 @@ import Testing
             #expect(found.tags.map { "\($0.name)=\($0.value)" } == ["club=home", "plan=pro"])
             #expect(found.language == "de" && found.country == nil && found.sessionCount == 3)
             #expect(found.startTokens.map(\.activityType) == [StoreFixture.type])
-            #expect(found.startTokens.map(\.environment) == [.sandbox])
+            #expect(found.startTokens.map(\.service) == [.apnsSandbox])
             #expect(found.activities.map(\.activityID) == ["match-1"])
             #expect(found.activities.map(\.window.startedAt) == [1_700_000_000])
             let other = try await StoreFixture.makeApplication(fixture.store, name: "Other")

@@ -82,7 +82,7 @@ struct LargeDatabase: Sendable {
             'user-' || n / 2, (array['en', 'de', 'fr'])[1 + n % 3], (array['US', 'DE', 'FR', 'IT', 'ES'])[1 + n % 5], n % 200,
             1900000000 - n, jsonb_build_object('club', 'c' || n % 10, 'rare', n / \(rareCount)), n % 90, n % 180
         from generate_series(1, \(deviceCount)) as n;
-        insert into start_token (app_id, type_id, device_id, token, environment)
+        insert into start_token (app_id, type_id, device_id, token, service)
         select app_id, type_id, device_id, sha256(push_token), 0 from device join activity_type using (app_id)
         order by app_id, device_id;
         insert into device_tag (app_id, key, value, device_id)
@@ -97,7 +97,7 @@ struct LargeDatabase: Sendable {
         """
         insert into activity (app_id, activity_id, type_id)
         select \(app), 'match-' || n, type_id from generate_series(0, 9999) as n, activity_type where app_id = \(app);
-        insert into update_token (activity_number, device_id, app_id, token, environment, started_at)
+        insert into update_token (activity_number, device_id, app_id, token, service, started_at)
         select activity_number, device_id, device.app_id, sha256(push_token), 0, unix_seconds(now())
         from activity join device using (app_id) where activity_id = 'match-0'
         order by device_id;
