@@ -137,10 +137,19 @@ create unlogged table if not exists instance_rate_limit (
 
 -- Devices --------------------------------------------------------------------------------------------------------------------------
 
--- A token as it is stored: with FCM's behind it where FCM passes on to APNs (a RelayedToken).
+-- A token as it is stored: Android devices have none but their push_token, and where FCM passes on to APNs that one stands behind
+-- ActivityKit's (a RelayedToken).
 create or replace function stored_token(service smallint, token bytea, push_token bytea) returns bytea
     language sql immutable parallel safe
-    return case when service = 3 then set_byte('\x00'::bytea, 0, octet_length(token)) || token || push_token else token end;
+    return case service
+        when 2 then push_token
+        when 3 then set_byte('\x00'::bytea, 0, octet_length(token)) || token || push_token
+        else token end;
+
+-- ActivityKit's token of a stored one; Android's own.
+create or replace function bare_token(service smallint, token bytea) returns bytea
+    language sql immutable parallel safe
+    return case when service = 3 then substring(token from 2 for get_byte(token, 0)) else token end;
 
 create table if not exists activity_type (
     type_id  int generated always as identity primary key,
@@ -153,7 +162,7 @@ create table if not exists device (
     app_id             int not null,
     device_id          bigint not null generated always as identity,
     public_id          uuid not null default gen_random_uuid(),  -- subscription_id
-    push_token         bytea not null check (octet_length(push_token) between 1 and 512),
+    push_token         bytea not null check (octet_length(push_token) between 1 and 1024),
     environment        smallint not null check (environment in (0, 1)),
     external_id        text collate "C",  -- also an alias, under the label external_id
     language           text,
@@ -173,7 +182,7 @@ create table if not exists device (
 ) with (fillfactor = 80);
 
 alter table device drop constraint if exists device_push_token_check;
-alter table device add constraint device_push_token_check check (octet_length(push_token) between 1 and 512);
+alter table device add constraint device_push_token_check check (octet_length(push_token) between 1 and 1024);
 -- iOS (0): push_token is the device's token of APNs, or FCM's where the app's iOS devices are behind FCM. Android (1): FCM's.
 alter table device add column if not exists platform smallint not null default 0 check (platform in (0, 1));
 -- Whether ActivityKit's tokens of this iOS device go through FCM, to push_token.
@@ -226,7 +235,7 @@ create table if not exists start_token (
     app_id         int not null,
     type_id        int not null,
     device_id      bigint not null,
-    token          bytea not null check (octet_length(token) between 1 and 768),
+    token          bytea not null check (octet_length(token) between 1 and 1300),
     service        smallint not null check (service between 0 and 3),  -- a PushService
     registered_at  timestamptz not null default now(),
     primary key (app_id, type_id, device_id) include (token, service),
@@ -264,7 +273,7 @@ create table if not exists update_token (
     activity_number  bigint not null,
     device_id        bigint not null,
     app_id           int not null,
-    token            bytea not null check (octet_length(token) between 1 and 768),
+    token            bytea not null check (octet_length(token) between 1 and 1300),
     service          smallint not null check (service between 0 and 5),  -- a PushService
     started_at       bigint not null,  -- seconds since 1970
     ended_at         timestamptz,
@@ -424,6 +433,8 @@ create table if not exists fan_out (
     reasons          jsonb not null default '{}',
     check (finished_at is null or is_carved)
 ) with (fillfactor = 50);
+-- The types of the tokens that a start of a list takes, where devices differ in them: the newest token of each device.
+alter table fan_out add column if not exists type_ids int[];
 -- The sums of its taps, once their rows are no longer kept; null until then.
 alter table fan_out add column if not exists clicks bigint;
 alter table fan_out add column if not exists clicked_devices bigint;

@@ -62,6 +62,8 @@ package struct Application: Hashable, Sendable {
     package let deviceAccess: DeviceAccess
     /// Whether Customer.io's routes answer.
     package let hasLiveNotifications: Bool
+    /// Whether the iOS devices of the app are reached through FCM: it has a service account, and no key of Apple's.
+    package var relaysThroughFCM: Bool { providerKey == nil && fcmAccount != nil }
 
     /// Puts together what the store holds.
     package init(

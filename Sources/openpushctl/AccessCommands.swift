@@ -1,3 +1,4 @@
+import Configuration
 import Gateway
 import Security
 import Store
@@ -12,11 +13,13 @@ extension Commands {
         let requiresIdentity = try takeSwitch("require-identity", &arguments)
         let hasLiveNotifications = try takeSwitch("live-notifications", &arguments)
         let path = arguments.takeOptional("identity-key-file")
+        let files = try CredentialFiles(&arguments)
         try arguments.finish()
-        guard isOpen != nil || requiresIdentity != nil || path != nil || hasLiveNotifications != nil else {
+        guard isOpen != nil || requiresIdentity != nil || path != nil || hasLiveNotifications != nil || !files.isEmpty else {
             throw CommandArguments.Mistake(
                 description:
-                    "say what to set: --open-device-routes, --identity-key-file, --require-identity or --live-notifications")
+                    "say what to set: credentials, --open-device-routes, --identity-key-file, --require-identity or "
+                    + "--live-notifications")
         }
         var pem: [UInt8]?
         if let path {
@@ -24,11 +27,12 @@ extension Commands {
             pem = bytes
         }
         let key = pem
-        return try await Session.run { session in
+        return try await Session.run(needs: files.isEmpty ? [] : [.masterKey]) { session in
             let change = try await session.store.setDeviceAccess(
                 of: publicID, isOpen: isOpen, identityKeyPEM: key, requiresIdentity: requiresIdentity)
             switch change {
             case .changed(var application):
+                application = try await setCredentials(files, of: publicID, session: session) ?? application
                 if let hasLiveNotifications {
                     application =
                         try await session.store.setLiveNotifications(hasLiveNotifications, of: publicID) ?? application

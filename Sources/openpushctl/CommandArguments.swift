@@ -63,6 +63,15 @@ struct CommandArguments {
         return value
     }
 
+    /// Takes an option that may be there and reads it; `expected` says what it must be.
+    mutating func takeOptional<Value>(
+        _ name: String, expected: String, _ read: (String) -> Value?
+    ) throws(Mistake) -> Value? {
+        guard let text = takeOptional(name) else { return nil }
+        guard let value = read(text) else { throw Mistake(description: "--\(name) must be \(expected)") }
+        return value
+    }
+
     /// Refuses options that no command took.
     func finish() throws(Mistake) {
         guard let surplus = values.keys.sorted().first else { return }

@@ -14,32 +14,6 @@ enum Commands {
         }
     }
 
-    static func createApplication(_ arguments: consuming CommandArguments) async throws -> Report {
-        let name = try arguments.take("name", expected: nameExpectation, displayName)
-        let bundleID = try arguments.take("bundle-id", expected: "a bundle identifier such as com.example.app") {
-            (1...155).contains($0.utf8.count) && $0.utf8.allSatisfy(isBundleCharacter) ? $0 : nil
-        }
-        let key = ProviderKey(
-            teamID: try arguments.take("team-id", expected: "1 to 32 letters and digits", appleIdentifier),
-            keyID: try arguments.take("key-id", expected: "1 to 32 letters and digits", appleIdentifier))
-        let path = try arguments.take("key-file")
-        let environmentName = arguments.takeOptional("environment") ?? PushEnvironment.production.name
-        guard let environment = PushEnvironment(name: environmentName) else {
-            throw CommandArguments.Mistake(description: "--environment must be production or sandbox")
-        }
-        try arguments.finish()
-        guard let pem = try? CredentialFile.read(path: path) else { throw CommandFailure.noInput("\(path) cannot be read") }
-        return try await Session.run(needs: [.masterKey]) { session in
-            let creation = try await session.store.createApplication(
-                name: name, bundleID: bundleID, key: key, pem: pem, environment: environment)
-            guard case .created(let application) = creation else {
-                throw CommandFailure.data("\(path) is not a .p8 signing key: a PEM private key on the curve P-256 is expected")
-            }
-            return Report(
-                members: describe(application), lines: ["App \(application.publicID) (\(name), \(bundleID)) is created."])
-        }
-    }
-
     static func listApplications(_ arguments: CommandArguments) async throws -> Report {
         try arguments.finish()
         return try await Session.run { session in
@@ -145,32 +119,15 @@ enum Commands {
             ("identity_key", .flag(application.deviceAccess.identityKeyPEM != nil)),
             ("identity_required", .flag(application.deviceAccess.requiresIdentity)),
             ("live_notifications", .flag(application.hasLiveNotifications)),
+            ("android_package", .text(application.androidPackageName ?? "")),
+            ("fcm_project_id", .text(application.fcmAccount?.projectID ?? "")),
         ]
     }
 
-    private static let nameExpectation = "1 to \(AdmissionLimits.nameCharacterCount) characters and not blank"
+    static let nameExpectation = "1 to \(AdmissionLimits.nameCharacterCount) characters and not blank"
 
     /// A name for people, by the rule of the API's names.
-    private static func displayName(_ text: String) -> String? {
+    static func displayName(_ text: String) -> String? {
         text.unicodeScalars.count <= AdmissionLimits.nameCharacterCount && !FieldRule.isBlank(text) ? text : nil
-    }
-
-    private static func appleIdentifier(_ text: String) -> String? {
-        (1...32).contains(text.utf8.count) && text.utf8.allSatisfy(isLetterOrDigit) ? text : nil
-    }
-
-    private static func isBundleCharacter(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "."), UInt8(ascii: "-"): true
-        default: isLetterOrDigit(byte)
-        }
-    }
-
-    private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: false
-        }
     }
 }

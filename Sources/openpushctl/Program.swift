@@ -49,9 +49,12 @@ import Observability
         usage: openpushctl COMMAND [--json]
 
           schema apply
-          app create --name N --bundle-id B --team-id T --key-id K --key-file AuthKey.p8 [--environment production|sandbox]
+          app create --name N [--environment production|sandbox] CREDENTIALS
+            iOS:     --bundle-id B --team-id T --key-id K --key-file AuthKey.p8
+            Android: --android-package P --fcm-key-file service-account.json
+            Either or both. iOS without a key of Apple's is reached through FCM.
           app list
-          app set ID [--open-device-routes on|off] [--identity-key-file PUBLIC.pem] [--require-identity on|off]
+          app set ID [CREDENTIALS] [--open-device-routes on|off] [--identity-key-file PUBLIC.pem] [--require-identity on|off]
                      [--live-notifications on|off]
           key create --app ID --kind rest|client|read
           key list [--app ID]
@@ -60,7 +63,7 @@ import Observability
           notification resend-unknown ID
           doctor --app ID [--environment production|sandbox]
 
-        OPENPUSH_DATABASE_URL says where the database is; app create and doctor need OPENPUSH_MASTER_KEY as well.
+        OPENPUSH_DATABASE_URL says where the database is; app create, app set with credentials and doctor need OPENPUSH_MASTER_KEY as well.
         Exit status: 0 done, 1 doctor found something or nothing can be sent again, 64 wrong command, 65 wrong data, 66 unreadable file,
         69 database away, 70 refused by the database, 78 wrong configuration.
         """

@@ -12,7 +12,7 @@ struct StoreFixture {
     let database: TestDatabase
     let pool: DatabasePool
     let store: Store
-    let application: Application
+    var application: Application
     /// A session beside the store, for looking and for arranging.
     let session: DatabaseConnection
 
@@ -39,11 +39,16 @@ struct StoreFixture {
 
     static func makeApplication(_ store: Store, name: String = "App") async throws -> Application {
         let created = try await store.createApplication(
-            name: name, bundleID: "com.example.\(name.lowercased())",
-            key: ProviderKey(teamID: "TEAM123456", keyID: "KEY1234567"), pem: ES256PrivateKey.generate().pem,
+            name: name,
+            credentials: ApplicationCredentials(bundleID: "com.example.\(name.lowercased())", signingKey: makeSigningKey()),
             environment: .production)
         guard case .created(let application) = created else { throw FixtureError.noApplication }
         return application
+    }
+
+    static func makeSigningKey(teamID: String = "TEAM123456") -> ApplicationCredentials.SigningKey {
+        ApplicationCredentials.SigningKey(
+            key: ProviderKey(teamID: teamID, keyID: "KEY1234567"), pem: ES256PrivateKey.generate().pem)
     }
 
     /// Runs SQL with parameters and returns the first column of the first row as an integer; nil for no row or null.

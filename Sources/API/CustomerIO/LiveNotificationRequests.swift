@@ -183,11 +183,16 @@ enum ProfileName: String, CaseIterable {
 
 extension FieldRule {
     /// Longest device token that is not hexadecimal, in UTF-8 bytes; Firebase promises no length, and its messages end at this one.
-    static let deviceTokenByteCount = 4_096
+    static let deviceTokenByteCount = 1_024
 
     /// A device's token: the bytes of a hexadecimal one, as APNs has them, and the text of any other, as Firebase has them.
     static func deviceToken(_ value: JSONValue) throws(FieldProblem) -> [UInt8] {
         if let token = try? token(value) { return token }
+        return try registrationToken(value)
+    }
+
+    /// A token of FCM's: its text.
+    static func registrationToken(_ value: JSONValue) throws(FieldProblem) -> [UInt8] {
         let text = try string(value)
         let byteCount = text.utf8.count
         guard byteCount > 0 else { throw .empty }

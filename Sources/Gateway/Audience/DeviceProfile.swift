@@ -6,6 +6,9 @@ package struct DeviceProfile: Hashable, Sendable {
     package static let userIDLabel: ExactText = "onesignal_id"
 
     package var environment: PushEnvironment
+    package var platform = DevicePlatform.ios
+    /// Whether ActivityKit's tokens of this iOS device go through FCM.
+    package var isRelayed = false
     package var aliases: [ExactText: ExactText] = [:]
     package var tags: [ExactText: ExactText] = [:]
     package var language: String?
@@ -24,6 +27,13 @@ package struct DeviceProfile: Hashable, Sendable {
     /// What the app said of the permission for ordinary notifications; Live Activities have one of their own.
     package var isEnabled = true
 
+    /// The service that takes pushes for its tokens.
+    package var service: PushService {
+        switch platform {
+        case .android: .fcm
+        case .ios: isRelayed ? .fcmToAPNs : PushService(apns: environment)
+        }
+    }
     package var externalID: ExactText? { aliases[Self.externalIDLabel] }
     package var userID: ExactText? { aliases[Self.userIDLabel] }
 
@@ -48,6 +58,8 @@ package struct DeviceProfile: Hashable, Sendable {
         }
         for (key, value) in registration.tags { device.tags[key] = value.map { ExactText($0) } }
         device.environment = registration.environment ?? environment
+        device.platform = registration.platform ?? platform
+        device.isRelayed = device.platform == .ios && (registration.isRelayed ?? isRelayed)
         device.language = registration.language ?? language
         device.country = registration.country ?? country
         device.appVersion = registration.appVersion.map { ExactText($0) } ?? appVersion

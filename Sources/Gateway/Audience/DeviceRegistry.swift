@@ -1,10 +1,13 @@
 /// What a registration says of a device; nil leaves the stored value as it is.
 package struct DeviceRegistration: Sendable {
-    /// The ordinary APNs device token, as bytes; one token is one device. Nil where the device is named otherwise, or has none yet.
+    /// The ordinary device token, as bytes: APNs', or the text of FCM's on Android and where iOS is behind FCM. One token is one device. Nil where the device is named otherwise, or has none yet.
     package var pushToken: [UInt8]?
     /// The device's own identifier, where it knows it. When the token is another device's, that one is gone.
     package var subscription: UUID?
     package var environment: PushEnvironment?
+    package var platform: DevicePlatform?
+    /// Whether ActivityKit's tokens of an iOS device go through FCM; the store says so, who knows the app's credentials.
+    package var isRelayed: Bool?
     /// The app's own user; another one moves the device to that user.
     package var externalID: String?
     /// Label to identifier; nil as identifier removes the alias.
@@ -55,7 +58,7 @@ package struct DeviceRegistration: Sendable {
 
 /// What names a device in a call of its own: something that nobody else knows.
 package enum DeviceName: Hashable, Sendable {
-    /// Its ordinary APNs token.
+    /// Its ordinary token.
     case pushToken([UInt8])
     /// The identifier that its registration was answered with.
     case subscription(UUID)

@@ -7,6 +7,16 @@ package enum InstanceContent {
         InstanceTemplate(rawValue: notificationType)?.attributesType ?? notificationType
     }
 
+    /// The types under which devices hold start tokens of a notification type: iOS under the Swift type that their app's version has,
+    /// Android under the notification type itself.
+    package static func types(of notificationType: String, registered: [String]) -> [String] {
+        var types: [ExactText] = []
+        for type in registered + [usualAttributesType(of: notificationType), notificationType] {
+            if !types.contains(ExactText(type)) { types.append(ExactText(type)) }
+        }
+        return types.map(\.text)
+    }
+
     static func start(
         _ request: InstanceStart, attributesType: String, id: InstanceID, delivery: InstanceID
     ) -> PushContent {

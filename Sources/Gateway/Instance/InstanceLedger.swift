@@ -3,11 +3,14 @@ package struct StoredInstanceStart: Sendable {
     package let id: InstanceID
     package let delivery: InstanceID
     package let request: InstanceStart
-    /// What is pushed, and under which attributes type.
+    /// The types under which devices of the profile may hold tokens; each gets the push under its own.
+    package let types: [String]
+    /// What is pushed.
     package let command: StartCommand
 
     /// Puts it together.
-    package init(id: InstanceID, delivery: InstanceID, request: InstanceStart, command: StartCommand) {
+    package init(id: InstanceID, delivery: InstanceID, request: InstanceStart, types: [String], command: StartCommand) {
+        self.types = types
         self.id = id
         self.delivery = delivery
         self.request = request
@@ -85,9 +88,8 @@ package protocol InstanceLedger: Sendable {
     func admitInstanceCall(of application: ApplicationID) async throws(StorageError) -> RateDecision
     /// The attributes type registered for a notification type last; nil when there is none.
     func attributesType(of notificationType: String, application: ApplicationID) async throws(StorageError) -> String?
-    /// The attributes type under which a start reaches the profile: of those registered for its notification type, and the usual one, the one
-    /// of which a device told a token last. Nil when none did.
-    func attributesType(for start: InstanceStart, application: ApplicationID) async throws(StorageError) -> String?
+    /// All attributes types that were registered for a notification type: versions of an app may differ.
+    func attributesTypes(of notificationType: String, application: ApplicationID) async throws(StorageError) -> [String]
     /// Notes what an SDK registered; several app versions may say several.
     func register(attributesType: String?, of notificationType: String, application: ApplicationID) async throws(StorageError)
     /// Stores the instance, its delivery and, when anybody can be pushed, the start. False: too many starts have not finished.

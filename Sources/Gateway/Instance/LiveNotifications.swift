@@ -29,19 +29,19 @@ package struct LiveNotifications: Sendable {
         if case .refused(let seconds) = try await ledger.admitInstanceCall(of: application.id) {
             return .rateLimited(retryAfterSeconds: seconds)
         }
-        let type =
-            try await ledger.attributesType(for: request, application: application.id)
-            ?? InstanceContent.usualAttributesType(of: request.notificationType)
+        let registered = try await ledger.attributesTypes(of: request.notificationType, application: application.id)
+        let type = InstanceContent.usualAttributesType(of: request.notificationType)
+        let types = InstanceContent.types(of: request.notificationType, registered: registered)
         let now = nowMilliseconds()
         let (id, delivery) = (InstanceID.mint(milliseconds: now), InstanceID.mint(milliseconds: now))
         let content = InstanceContent.start(request, attributesType: type, id: id, delivery: delivery)
-        if let byteCount = excessByteCount(of: content) {
+        if let byteCount = excessByteCount(of: content, types: types, platform: request.platform, application) {
             return .tooLarge(byteCount: byteCount, limit: AdmissionLimits.payloadByteCount)
         }
         let command = StartCommand(
             activityID: "\(id)", activityType: type, name: request.notificationType, audience: .aliases(request.profile),
             content: content, idempotency: nil, secondsToLive: secondsToLive(of: .start, until: request.expiresAt))
-        let stored = StoredInstanceStart(id: id, delivery: delivery, request: request, command: command)
+        let stored = StoredInstanceStart(id: id, delivery: delivery, request: request, types: types, command: command)
         guard try await ledger.start(stored, application: application) else { return .overloaded }
         announce()
         return .started(id)
@@ -65,7 +65,8 @@ package struct LiveNotifications: Sendable {
             } catch {
                 return .invalid(error)
             }
-            if let byteCount = excessByteCount(of: update.command.content) {
+            let content = update.command.content
+            if let byteCount = excessByteCount(of: content, platform: instance.platform, application) {
                 return .tooLarge(byteCount: byteCount, limit: AdmissionLimits.payloadByteCount)
             }
             switch try await ledger.update(update, application: application) {
@@ -106,10 +107,17 @@ package struct LiveNotifications: Sendable {
         return event == .end ? longest : max(1, min(longest, expiresAt - nowMilliseconds() / 1_000))
     }
 
-    private func excessByteCount(of content: PushContent) -> Int? {
-        let byteCount = renderer.largestByteCount(
-            of: content, form: PayloadForm(service: .apnsProduction), timestamp: nowMilliseconds() / 1_000)
-        return byteCount > AdmissionLimits.payloadByteCount ? byteCount : nil
+    /// Of the largest body that any of the app's devices may get, when its service would refuse it.
+    private func excessByteCount(
+        of content: PushContent, types: [String] = [], platform: DevicePlatform?, _ application: Application
+    ) -> Int? {
+        var forms: [PayloadForm] = []
+        if platform != .android {
+            forms.append(PayloadForm(service: .apnsProduction, attributesType: types.max { $0.utf8.count < $1.utf8.count }))
+        }
+        if platform == .android || platform == nil && application.fcmAccount != nil { forms.append(PayloadForm(service: .fcm)) }
+        let byteCounts = forms.map { renderer.largestByteCount(of: content, form: $0, timestamp: nowMilliseconds() / 1_000) }
+        return byteCounts.max().flatMap { $0 > AdmissionLimits.payloadByteCount ? $0 : nil }
     }
 }
 

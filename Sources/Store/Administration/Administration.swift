@@ -58,22 +58,6 @@ extension Store {
         }
     }
 
-    /// Adds an app with its signing key, which is sealed. A key that is known already (of the same team) is replaced.
-    package func createApplication(
-        name: String, bundleID: String, key: ProviderKey, pem: [UInt8], environment: PushEnvironment
-    ) async throws(StorageError) -> ApplicationCreation {
-        guard (try? ES256PrivateKey(pem: pem)) != nil else { return .unusableKey }
-        let sealed = sealingKey.seal(pem, context: key.signingKeyContext)
-        let created = try await run([
-            StatementCall(
-                AdministrationStatements.putSigningKey, [.text(key.teamID), .text(key.keyID), .bytes(sealed)]),
-            StatementCall(
-                AdministrationStatements.createApplication,
-                [.text(name), .text(bundleID), .text(key.teamID), .text(key.keyID), .int16(environment.rawValue)]),
-        ])[1]
-        return .created(created.application(row: 0, firstColumn: 0))
-    }
-
     /// All apps, oldest first.
     package func applications() async throws(StorageError) -> [Application] {
         let found = try await query(AdministrationStatements.applications)
@@ -135,7 +119,8 @@ extension Store {
 
 enum AdministrationStatements {
     static let all = [
-        putSigningKey, createApplication, applications, application, setDeviceAccess, setLiveNotifications, createKey, keys,
+        putSigningKey, putServiceAccount, createApplication, setCredentials, applications, application, setDeviceAccess,
+        setLiveNotifications, createKey, keys,
         revokeKey,
     ]
 
@@ -147,11 +132,34 @@ enum AdministrationStatements {
             on conflict (team_id, key_id) do update set sealed_pem = excluded.sealed_pem, stored_at = now()
             """)
 
+    static let putServiceAccount = Statement(
+        name: "service_account_put",
+        text: """
+            insert into service_account (project_id, key_id, sealed_json) values ($1, $2, $3)
+            on conflict (project_id, key_id) do update
+                set sealed_json = excluded.sealed_json, stored_at = now(), sealed_token = null, expires_at = null
+            """)
+
+    /// Name, environment, bundle identifier, team, key, Android package, FCM project, its key; each of the latter or null.
     static let createApplication = Statement(
         name: "app_create",
         text: """
-            insert into app (name, bundle_id, team_id, key_id, default_environment)
-            values ($1, $2, $3, $4, $5)
+            insert into app
+                (name, default_environment, bundle_id, team_id, key_id, android_package_name, fcm_project_id, fcm_key_id)
+            values ($1, $2, $3, $4, $5, $6, $7, $8)
+            returning \(Application.columns)
+            """)
+
+    /// App, environment or null, and the same; null leaves each.
+    static let setCredentials = Statement(
+        name: "app_set_credentials",
+        text: """
+            update app
+            set default_environment = coalesce($2::smallint, default_environment), bundle_id = coalesce($3, bundle_id),
+                team_id = coalesce($4, team_id), key_id = coalesce($5, key_id),
+                android_package_name = coalesce($6, android_package_name), fcm_project_id = coalesce($7, fcm_project_id),
+                fcm_key_id = coalesce($8, fcm_key_id)
+            where public_id = $1
             returning \(Application.columns)
             """)
 

@@ -63,8 +63,8 @@ extension Store {
     }
 
     func store(
-        _ start: StartCommand, type: Int32, devices: [Int64]?, audience: FrozenAudience?, application: ApplicationID,
-        on connection: DatabaseConnection
+        _ start: StartCommand, type: Int32, types: [Int32]? = nil, devices: [Int64]?, audience: FrozenAudience?,
+        application: ApplicationID, on connection: DatabaseConnection
     ) async throws -> StartAcceptance {
         let frozen = audience.flatMap { $0.isEverybody ? nil : String(decoding: $0.json, as: UTF8.self) }
         // Alone with the activity's name: an end that is accepted at the same time either stops this start or comes before it.
@@ -78,7 +78,7 @@ extension Store {
                     .text(start.name), .bytes(start.content.stored),
                     .int64(start.secondsToLive ?? PushLifetime.seconds(of: .start)),
                     .bool(start.content.alerts.count > 1), Parameter(frozen), devices.map(Parameter.int64Array) ?? .null,
-                    .int32(Int32(Self.listChunkDeviceCount)),
+                    .int32(Int32(Self.listChunkDeviceCount)), types.map(Parameter.int32Array) ?? .null,
                 ]),
         ])[1]
         if stored.rowCount == 1 {

@@ -34,27 +34,21 @@ enum StartStatements {
 
     // Each entry of a list is looked up by itself: with joins, a long list makes the planner read the tables, all apps' rows included.
     /// App, type, labels, identifiers.
-    static let devicesByAlias = devicesByAlias(name: "start_devices_by_alias")
-
-    /// - Parameter condition: what else is asked of `token`; its parameters begin with $5.
-    static func devicesByAlias(name: String, where condition: String = "true") -> Statement {
-        Statement(
-            name: name,
-            text: """
-                select distinct token.device_id
-                from unnest($3::text[], $4::text[]) as wanted (label, identifier)
-                    cross join lateral (
-                        select device_id from device_alias
-                        where app_id = $1 and label = wanted.label and identifier = wanted.identifier
-                        offset 0) as alias
-                    cross join lateral (
-                        select device_id from start_token
-                        where app_id = $1 and type_id = $2 and device_id = alias.device_id
-                        offset 0) as token
-                where \(condition)
-                order by token.device_id
-                """)
-    }
+    static let devicesByAlias = Statement(
+        name: "start_devices_by_alias",
+        text: """
+            select distinct token.device_id
+            from unnest($3::text[], $4::text[]) as wanted (label, identifier)
+                cross join lateral (
+                    select device_id from device_alias
+                    where app_id = $1 and label = wanted.label and identifier = wanted.identifier
+                    offset 0) as alias
+                cross join lateral (
+                    select device_id from start_token
+                    where app_id = $1 and type_id = $2 and device_id = alias.device_id
+                    offset 0) as token
+            order by token.device_id
+            """)
 
     /// App, type, subscription ids.
     static let devicesBySubscription = Statement(
@@ -75,7 +69,7 @@ enum StartStatements {
     // A state that was refused before is older than what the start shows. One that joins a running activity leaves an update to the
     // devices that were started before; an end it does away with, for the activity goes on.
     /// Key, activity, notification and fan-out in one: app, key, digest, activity id, type, name, content, seconds to live,
-    /// whether languages differ, conditions, devices, devices of a chunk. No row when the key is taken.
+    /// whether languages differ, conditions, devices, devices of a chunk, types of their tokens or null. No row when the key is taken.
     static let accept = Statement(
         name: "start_accept",
         text: """
@@ -108,9 +102,10 @@ enum StartStatements {
                 returning notification_id, public_id, activity_number),
             queued as (
                 insert into fan_out
-                    (notification_id, app_id, activity_number, event, type_id, audience, has_languages, chunk_count, is_carved)
+                    (notification_id, app_id, activity_number, event, type_id, audience, has_languages, chunk_count, is_carved,
+                    type_ids)
                 select notification_id, $1, activity_number, 0, $5, $10::text::json, $9,
-                    coalesce((cardinality($11::bigint[]) - 1) / $12::int + 1, 0), $11 is not null
+                    coalesce((cardinality($11::bigint[]) - 1) / $12::int + 1, 0), $11 is not null, $13::int[]
                 from stored),
             listed as (
                 insert into fan_out_chunk (notification_id, number, state, devices, targeted)

@@ -24,10 +24,10 @@ struct DeviceChange {
         if after.isOfAnotherUser(than: before, userLabel: userLabel) {
             calls.append(StatementCall(DeviceStatements.removeUpdateTokens, key))
         }
-        if before.environment != after.environment {
-            let environment = Parameter.int16(after.environment.rawValue)
-            calls.append(StatementCall(DeviceStatements.moveStartTokens, key + [environment]))
-            calls.append(StatementCall(DeviceStatements.moveUpdateTokens, key + [environment]))
+        // FCM's token is a part of what is stored.
+        if before.service != after.service || pushToken != nil && after.service.environment == nil {
+            calls.append(StatementCall(DeviceStatements.moveStartTokens, key))
+            calls.append(StatementCall(DeviceStatements.moveUpdateTokens, key))
         }
         return calls
     }
@@ -41,7 +41,7 @@ struct DeviceChange {
             Parameter(after.timeZone?.text), .int64(after.sessionCount), Parameter(after.firstSession),
             Parameter(after.lastSession), .jsonb(after.tagsJSON), .int64(after.sessionSeconds),
             Parameter(after.location?.latitude), Parameter(after.location?.longitude), .bool(after.isEnabled),
-            pushToken.map(Parameter.bytes) ?? .null,
+            pushToken.map(Parameter.bytes) ?? .null, .int16(after.platform.rawValue), .bool(after.isRelayed),
         ]
     }
 

@@ -21,6 +21,14 @@ extension Store {
     private func storeOnce(
         _ registration: DeviceRegistration, mayBeNew: Bool, application: Application
     ) async throws(StorageError) -> UserRegistration {
+        var registration = registration
+        registration.isRelayed = application.relaysThroughFCM
+        return try await storeOnce(known: registration, mayBeNew: mayBeNew, application: application)
+    }
+
+    private func storeOnce(
+        known registration: DeviceRegistration, mayBeNew: Bool, application: Application
+    ) async throws(StorageError) -> UserRegistration {
         let found = try await query(registration.findStatement, registration.name(application.id))
         if found.rowCount == 1, let device = KnownDevice(found, row: 0), !device.isChanged(by: registration),
             mayBeNew || device.subscriptionID == registration.subscription

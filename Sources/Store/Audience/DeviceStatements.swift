@@ -14,7 +14,7 @@ enum DeviceStatements {
             (select coalesce(jsonb_object_agg(label, identifier), '{}')
             from device_alias as alias
             where alias.app_id = device.app_id and alias.device_id = device.device_id),
-            session_seconds, latitude, longitude, notifications_enabled, push_token
+            session_seconds, latitude, longitude, notifications_enabled, push_token, platform, is_relayed
         """
 
     static let find = Statement(
@@ -71,7 +71,7 @@ enum DeviceStatements {
             set environment = $3, external_id = $4, language = $5, country = $6, app_version = $7, app_version_parts = $8,
                 os_version = $9, time_zone = $10, session_count = $11, first_session = $12, last_session = $13, tags = $14,
                 session_seconds = $15, latitude = $16, longitude = $17, notifications_enabled = $18,
-                push_token = coalesce($19, push_token)
+                push_token = coalesce($19, push_token), platform = $20, is_relayed = $21
             where app_id = $1 and device_id = $2
             """)
 
@@ -113,6 +113,7 @@ enum DeviceStatements {
             where token.activity_number = held.activity_number and token.device_id = $2
             """)
 
+    // What stands in the device's row is what they become.
     static let moveStartTokens = Statement(
         name: "device_move_start_tokens",
         text: """
@@ -124,9 +125,11 @@ enum DeviceStatements {
                 order by token.type_id
                 for update of token)
             update start_token as token
-            set service = $3
-            from held
+            set service = device.service,
+                token = stored_token(device.service, bare_token(token.service, token.token), device.push_token)
+            from held, device
             where token.app_id = $1 and token.type_id = held.type_id and token.device_id = $2
+                and device.app_id = $1 and device.device_id = $2
             """)
 
     static let moveUpdateTokens = Statement(
@@ -139,8 +142,10 @@ enum DeviceStatements {
                 order by activity_number
                 for update)
             update update_token as token
-            set service = $3
-            from held
+            set service = device.service,
+                token = stored_token(device.service, bare_token(token.service, token.token), device.push_token)
+            from held, device
             where token.activity_number = held.activity_number and token.device_id = $2
+                and device.app_id = $1 and device.device_id = $2
             """)
 }

@@ -19,7 +19,8 @@ extension StartTokenStatements {
                     from unnest($2::\(key.type)[], $3::text[], $4::bytea[], $5::text[], $6::text[])
                         with ordinality as asked (name, type, token, owner_label, owner_identifier, place)),
                 known as materialized (
-                    select asked.place, asked.token, device.device_id, device.ctid as version, type.type_id, held.token as held
+                    select asked.place, asked.token as told, stored_token(device.service, asked.token, device.push_token) as token,
+                        device.device_id, device.ctid as version, type.type_id, held.token as held
                     from asked
                         join device on device.app_id = $1 and device.\(key.column) = asked.name
                         left join activity_type as type on type.app_id = $1 and type.name = asked.type
@@ -31,7 +32,7 @@ extension StartTokenStatements {
                             and alias.identifier = asked.owner_identifier)),
                 changed as materialized (
                     select place, token, device_id, version, type_id,
-                        pg_advisory_xact_lock_shared(hashtextextended(encode(token, 'hex'), $1::int))
+                        pg_advisory_xact_lock_shared(hashtextextended(encode(told, 'hex'), $1::int))
                     from known
                     where type_id is not null and token is distinct from held and not exists (
                         select from start_token as other

@@ -48,7 +48,10 @@ extension Store {
                 StatementCall(StartTokenStatements.lockToken, [application, .bytes(registration.token)]),
                 StatementCall(
                     StartTokenStatements.device[registration.device],
-                    [application, registration.device.parameter, .text(registration.activityType)]),
+                    [
+                        application, registration.device.parameter, .text(registration.activityType),
+                        .bytes(registration.token),
+                    ]),
             ])[1]
             guard device.rowCount == 1,
                 try await self.isOwned(
@@ -56,7 +59,7 @@ extension Store {
             else { return false }
             let row: [Parameter] = [
                 application, .int32(device.int32(row: 0, column: 2)), .int64(device.int64(row: 0, column: 0)),
-                .bytes(registration.token),
+                .bytes(device.bytes(row: 0, column: 3)),
             ]
             _ = try await connection.run([
                 StatementCall(StartTokenStatements.lockRows, row),
@@ -108,12 +111,13 @@ enum StartTokenStatements {
     static let lockToken = Statement(
         name: "token_lock", text: "select pg_advisory_xact_lock(hashtextextended(encode($2::bytea, 'hex'), $1::int))")
 
-    /// The device's number, environment and the type's number; the device's row cannot change until the transaction ends.
+    /// The device's number, its service, the type's number and the token as it is stored; the device's row cannot change until the
+    /// transaction ends.
     static let device = DeviceStatement { key in
         Statement(
             name: "start_token_device\(key.suffix)",
             text: """
-                    select device.device_id, device.service, type.type_id
+                    select device.device_id, device.service, type.type_id, stored_token(device.service, $4, device.push_token)
                     from device join activity_type as type on type.app_id = device.app_id and type.name = $3
                     where device.app_id = $1 and device.\(key.column) = $2
                     for share of device

@@ -6,9 +6,12 @@ extension DeviceProfile {
     /// Reads a row of `DeviceStatements.columns`; nil for what this version cannot read.
     init?(_ rows: QueryResult, row: Int) {
         guard let environment = PushEnvironment(rawValue: rows.int16(row: row, column: 2)),
+            let platform = DevicePlatform(rawValue: rows.int16(row: row, column: 18)),
             let tags = Self.texts(rows.jsonb(row: row, column: 11)), let aliases = Self.texts(rows.jsonb(row: row, column: 12))
         else { return nil }
         self.init(environment: environment)
+        self.platform = platform
+        isRelayed = rows.bool(row: row, column: 19)
         self.tags = tags
         self.aliases = aliases
         language = rows.optionalText(row: row, column: 3)

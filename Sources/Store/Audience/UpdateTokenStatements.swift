@@ -11,7 +11,7 @@ enum UpdateTokenStatements {
         """
 
     /// A device, the newest activity of a name, the device's token of it, and whether a state waits for a device:
-    /// app, what names the device, activity id.
+    /// app, what names the device, activity id, token. The told token comes back as it is stored.
     static let find = DeviceStatement { key in
         Statement(
             name: "update_token_find\(key.suffix)",
@@ -20,7 +20,8 @@ enum UpdateTokenStatements {
                         token.token, token.started_at, token.ended_at is not null, \(isOver),
                         exists (
                             select from pending_state as kept
-                            where kept.app_id = $1 and kept.activity_id = $3 and \(PendingStateStatements.isFresh("kept")))
+                            where kept.app_id = $1 and kept.activity_id = $3 and \(PendingStateStatements.isFresh("kept"))),
+                        stored_token(device.service, $4, device.push_token)
                     from device
                         left join lateral (
                             select * from activity
@@ -63,7 +64,7 @@ enum UpdateTokenStatements {
         text: """
             select 1
             from update_token
-            where (activity_number = $2 and device_id = $3) or (app_id = $1 and token = $4)
+            where (activity_number = $2 and device_id = $3) or (app_id = $1 and token = $4 and service <> \(PushService.fcm.rawValue))
             order by activity_number, device_id
             for update
             """)
@@ -76,7 +77,8 @@ enum UpdateTokenStatements {
         text: """
             with taken as (
                 delete from update_token
-                where app_id = $1 and token = $4 and (activity_number, device_id) <> ($2, $3)
+                where app_id = $1 and token = $4 and service <> \(PushService.fcm.rawValue)
+                    and (activity_number, device_id) <> ($2, $3)
                 returning 1),
             told as (
                 select case when $6::bigint is not null then least($6, unix_seconds(now()) + $7::bigint) end as started_at)

@@ -62,7 +62,7 @@ extension Store {
         guard isAlone || !known.hasPendingState else { return (nil, []) }
         guard let activity = known.number else { throw StorageError.unavailable }
         let row: [Parameter] = [
-            .application(application), .int64(activity), .int64(known.device), .bytes(registration.token),
+            .application(application), .int64(activity), .int64(known.device), .bytes(known.token),
         ]
         var calls = [
             StatementCall(UpdateTokenStatements.lockRows, row),
@@ -122,6 +122,8 @@ private struct KnownActivity {
     let type: String?
     let latest: Int64?
     let held: Held?
+    /// The token that is told, as it is stored.
+    let token: [UInt8]
     /// Whether the name now belongs to a new life of the activity.
     let isOver: Bool
     /// Whether a state that was refused waits for a device.
@@ -141,17 +143,18 @@ private struct KnownActivity {
                 isEnded: row.bool(row: 0, column: 7))
         isOver = !row.isNull(row: 0, column: 8) && row.bool(row: 0, column: 8)
         hasPendingState = row.bool(row: 0, column: 9)
+        token = row.bytes(row: 0, column: 10)
     }
 
     /// Whether the device has ended the very activity the token belongs to.
     func isEnded(for registration: UpdateTokenRegistration) -> Bool {
         guard let held, !isOver else { return false }
-        return held.isEnded && held.token == registration.token
+        return held.isEnded && held.token == token
     }
 
     /// Whether storing the registration would change nothing.
     func isCovered(by registration: UpdateTokenRegistration) -> Bool {
-        guard let held, !isOver, held.token == registration.token else { return false }
+        guard let held, !isOver, held.token == token else { return false }
         if type == nil, registration.activityType != nil { return false }
         return registration.startedAt == nil || registration.startedAt == held.startedAt
     }
@@ -159,6 +162,6 @@ private struct KnownActivity {
 
 extension UpdateTokenRegistration {
     fileprivate func key(_ application: ApplicationID) -> [Parameter] {
-        [.application(application), device.parameter, .text(activityID)]
+        [.application(application), device.parameter, .text(activityID), .bytes(token)]
     }
 }

@@ -92,8 +92,10 @@ extension Chunk {
 enum CarvingStatements {
     static let all = [application, startPage, updatePage, windowEnd, lock, advance]
 
+    /// The app, and whether devices of a list differ in the types of their tokens: notification.
     static let application = Statement(
-        name: "carving_application", text: "select app_id from fan_out where notification_id = $1")
+        name: "carving_application",
+        text: "select app_id, type_ids is not null from fan_out where notification_id = $1")
 
     /// A page of tokens becomes a claimed chunk: the part both kinds share. `page` reads the tokens behind the watermark.
     private static func carve(name: String, page: String, passed: String = "") -> Statement {

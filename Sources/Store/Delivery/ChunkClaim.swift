@@ -118,16 +118,17 @@ extension Store {
             let listedCount = claimed.optionalInt32(column: 3)
             let identifiers: [Parameter] = [.notification(next.notification), .int32(number)]
             let isStart = next.event == .start
+            let application = try await connection.query(CarvingStatements.application, [.notification(next.notification)])
             let found: QueryResult
             if listedCount != nil {
-                found = try await connection.query(
-                    isStart ? ChunkClaimStatements.startTokens : ChunkClaimStatements.updateTokens, identifiers)
+                let isTyped = application.bool(row: 0, column: 1)
+                let listed = isTyped ? ChunkClaimStatements.typedTokens : ChunkClaimStatements.startTokens
+                found = try await connection.query(isStart ? listed : ChunkClaimStatements.updateTokens, identifiers)
             } else {
                 let claimedAt = Parameter.timestamp(microsecondsSince1970: claimed.timestampMicroseconds(row: 0, column: 4))
                 found = try await connection.query(
                     isStart ? ChunkClaimStatements.startPage : ChunkClaimStatements.updatePage, identifiers + [claimedAt])
             }
-            let application = try await connection.query(CarvingStatements.application, [.notification(next.notification)])
             var listed = ListedChunk(
                 Chunk(
                     id: ChunkID(notification: next.notification, number: number, epoch: claimed.int32(row: 0, column: 1)),
@@ -186,7 +187,7 @@ private struct ListedChunk {
 
     init(_ chunk: Chunk) { self.chunk = chunk }
 
-    /// Reads rows of device, attempt, token, service, language.
+    /// Reads rows of device, attempt, token, service, language, variant.
     mutating func read(_ rows: QueryResult) {
         var hasLanguages = false
         for row in 0..<rows.rowCount {
@@ -202,6 +203,7 @@ private struct ListedChunk {
             let language = rows.optionalText(row: row, column: 4)
             hasLanguages = hasLanguages || language != nil
             chunk.languages.append(language)
+            if !rows.isNull(row: row, column: 5) { chunk.variants.append(UInt8(clamping: rows.int16(row: row, column: 5))) }
         }
         // Without one, the default text is right, whether the notification has several or not.
         if !hasLanguages { chunk.languages = [] }

@@ -3,7 +3,8 @@ import PostgreSQL
 
 enum ChunkClaimStatements {
     static let all = [
-        durable, next, nextRetry, claimRetry, claimReady, startTokens, startPage, updateTokens, updatePage, settle, lockOwned,
+        durable, next, nextRetry, claimRetry, claimReady, startTokens, typedTokens, startPage, updateTokens, updatePage, settle,
+        lockOwned,
         giveBack,
     ]
 
@@ -148,7 +149,9 @@ enum ChunkClaimStatements {
             where delivery.notification_id = chunk.notification_id and delivery.device_id = listed.device_id)
         """
 
-    private static func tokens(name: String, join: String, page: String?) -> Statement {
+    private static func tokens(
+        name: String, join: String, page: String?, variant: String = "null::smallint"
+    ) -> Statement {
         let listed =
             page.map {
                 """
@@ -164,7 +167,8 @@ enum ChunkClaimStatements {
                 select listed.device_id, listed.attempt, token.token, token.service,
                     case when fan_out.has_languages then (
                         select device.language from device
-                        where device.app_id = fan_out.app_id and device.device_id = listed.device_id) end
+                        where device.app_id = fan_out.app_id and device.device_id = listed.device_id) end,
+                    \(variant)
                 from fan_out_chunk as chunk join fan_out using (notification_id)
                     cross join \(listed)
                     left join \(join) and token.device_id = listed.device_id
@@ -186,6 +190,17 @@ enum ChunkClaimStatements {
     /// The devices of a list that have no outcome yet, with their tokens, null where there is none: notification, number.
     static let startTokens = tokens(name: "chunk_start_tokens", join: startToken, page: nil)
     static let updateTokens = tokens(name: "chunk_update_tokens", join: updateToken, page: nil)
+    /// The same of a start whose types are several: the newest token of each device, and the place of its type among them, from 0.
+    static let typedTokens = tokens(
+        name: "chunk_typed_tokens",
+        join: """
+            lateral (
+                select held.device_id, held.token, held.service, held.type_id
+                from start_token as held
+                where held.app_id = fan_out.app_id and held.type_id = any(fan_out.type_ids) and held.device_id = listed.device_id
+                order by held.registered_at desc, held.type_id
+                limit 1) as token on true
+            """, page: nil, variant: "(array_position(fan_out.type_ids, token.type_id) - 1)::smallint")
     /// The devices of a page as it was when it was carved: notification, number, when.
     static let startPage = tokens(
         name: "chunk_start_page", join: startToken,

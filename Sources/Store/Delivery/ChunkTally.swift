@@ -116,15 +116,17 @@ enum ChunkRecordStatements {
 
     // APNs counts milliseconds: a token registered in the very millisecond may be the one it means. Each token is looked up by itself,
     // in the order of the rows: no statistics make the planner read the whole table for some of them.
-    private static func removeTokens(table: String, column: String, statuses: String) -> (dead: String, removal: String) {
+    private static func removeTokens(
+        table: String, scope: String, matches condition: String, statuses: String
+    ) -> (dead: String, removal: String) {
         (
             """
             with dead as materialized (
-                select fan_out.app_id, fan_out.\(column), told.device_id, told.token, told.since, told.status
+                select fan_out.app_id, \(scope) as scope, told.device_id, told.token, told.since, told.status
                 from unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::timestamptz[], \(statuses)::smallint[])
                         as told (notification_id, device_id, token, since, status)
                     join fan_out on fan_out.notification_id = told.notification_id
-                order by fan_out.\(column), told.device_id)
+                order by fan_out.notification_id, told.device_id)
             """,
             """
             delete from \(table)
@@ -133,7 +135,7 @@ enum ChunkRecordStatements {
                 from dead cross join lateral (
                     select token.ctid
                     from \(table) as token
-                    where token.app_id = dead.app_id and token.\(column) = dead.\(column)
+                    where token.app_id = dead.app_id and token.\(condition)
                         and token.device_id = dead.device_id and token.token = dead.token
                         and (dead.since is null or date_trunc('milliseconds', token.registered_at) <= dead.since)
                     limit 1
@@ -145,7 +147,9 @@ enum ChunkRecordStatements {
     /// Notifications, devices, tokens, since when or null, reasons. Why a device has no token any more is kept for previews; a
     /// device may be told twice.
     static let removeStartTokens: Statement = {
-        let parts = removeTokens(table: "start_token", column: "type_id", statuses: "$5")
+        let parts = removeTokens(
+            table: "start_token", scope: "coalesce(fan_out.type_ids, array[fan_out.type_id])",
+            matches: "type_id = any(dead.scope)", statuses: "$5")
         return Statement(
             name: "record_remove_start_tokens",
             text: """
@@ -155,7 +159,8 @@ enum ChunkRecordStatements {
                     returning app_id, type_id, device_id)
                 insert into removed_start_token as known (app_id, type_id, device_id, status)
                 select distinct on (type_id, device_id) app_id, type_id, device_id, dead.status
-                from removed join dead using (app_id, type_id, device_id)
+                from removed join dead using (app_id, device_id)
+                where removed.type_id = any(dead.scope)
                 order by type_id, device_id
                 on conflict (app_id, type_id, device_id) do update
                     set status = excluded.status, removed_at = excluded.removed_at
@@ -163,7 +168,8 @@ enum ChunkRecordStatements {
     }()
     /// Notifications, devices, tokens, since when or null.
     static let removeUpdateTokens: Statement = {
-        let parts = removeTokens(table: "update_token", column: "activity_number", statuses: "null")
+        let parts = removeTokens(
+            table: "update_token", scope: "fan_out.activity_number", matches: "activity_number = dead.scope", statuses: "null")
         return Statement(name: "record_remove_update_tokens", text: "\(parts.dead)\n\(parts.removal)")
     }()
 }

@@ -1,4 +1,5 @@
 package import Gateway
+import JSON
 import PostgreSQL
 
 extension Store: DeliveryQueue {
@@ -36,11 +37,12 @@ extension Store: DeliveryQueue {
         guard result.rowCount == 1 else { return nil }
         let column = Application.columnCount
         guard let event = ActivityEvent(rawValue: result.int16(row: 0, column: column + 1)),
-            let content = PushContent(stored: result.bytes(row: 0, column: column + 2), event: event)
+            let content = PushContent(stored: result.bytes(row: 0, column: column + 2), event: event),
+            let variants = PushVariant.ofTypes(result, column: column + 5)
         else { throw .refused(sqlState: SQLStates.unreadableValue) }
         return PushJob(
             notification: notification, application: result.application(row: 0, firstColumn: 0),
-            activityID: result.text(row: 0, column: column), content: content,
+            activityID: result.text(row: 0, column: column), content: content, variants: variants,
             timestamp: result.int64(row: 0, column: column + 3), expiresAt: result.int64(row: 0, column: column + 4))
     }
 
@@ -62,5 +64,16 @@ extension Store: DeliveryQueue {
             ChunkClaimStatements.nextRetry,
             [.int32Array(applications.map(\.rawValue)), .notifications(setAside.passedOver())]
         ).optionalInt64(column: 0)
+    }
+}
+
+extension PushVariant {
+    /// One for each attributes type; the one of everybody where there is no list. Nil for what this version does not understand.
+    fileprivate static func ofTypes(_ result: QueryResult, column: Int) -> [PushVariant]? {
+        guard !result.isNull(row: 0, column: column) else { return [PushVariant()] }
+        guard let names = try? JSONDocument(parsing: result.jsonb(row: 0, column: column)).root.elements, !names.isEmpty else {
+            return nil
+        }
+        return names.map { PushVariant(attributesType: $0.string) }
     }
 }

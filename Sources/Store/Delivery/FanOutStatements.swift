@@ -8,7 +8,11 @@ enum FanOutStatements {
         name: "fan_out_job",
         text: """
             select \(Application.columns), activity.activity_id, notification.event, notification.content,
-                notification.push_timestamp, notification.expires_at
+                notification.push_timestamp, notification.expires_at, (
+                    select jsonb_agg(type.name order by wanted.place)
+                    from fan_out cross join unnest(fan_out.type_ids) with ordinality as wanted (type_id, place)
+                        join activity_type as type on type.type_id = wanted.type_id
+                    where fan_out.notification_id = $1)
             from notification join activity using (activity_number) join app on app.app_id = notification.app_id
             where notification.notification_id = $1
             """)

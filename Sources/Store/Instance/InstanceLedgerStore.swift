@@ -14,15 +14,15 @@ extension Store: InstanceLedger {
         return found.rowCount == 1 ? found.text(row: 0, column: 0) : nil
     }
 
-    package func attributesType(for start: InstanceStart, application: ApplicationID) async throws(StorageError) -> String? {
+    /// Most attributes types of one notification type that a start looks for; no app has so many versions in use.
+    static let attributesTypeLimit = 32
+
+    package func attributesTypes(of notificationType: String, application: ApplicationID)
+        async throws(StorageError) -> [String]
+    {
         let found = try await query(
-            NotificationTypeStatements.reaching,
-            [
-                .application(application), .text(start.notificationType),
-                .text(InstanceContent.usualAttributesType(of: start.notificationType)), .textArray(start.profile.map(\.label)),
-                .textArray(start.profile.map(\.identifier)), start.pushToken.map(Parameter.bytes) ?? .null,
-            ])
-        return found.rowCount == 1 ? found.text(row: 0, column: 0) : nil
+            NotificationTypeStatements.attributesTypes, [.application(application), .text(notificationType)])
+        return (0..<found.rowCount).map { found.text(row: $0, column: 0) }
     }
 
     package func register(attributesType: String?, of notificationType: String, application: ApplicationID)

@@ -2,12 +2,64 @@ import Gateway
 import PostgreSQL
 
 enum InstanceStatements {
-    static let all = [devices, lock, isHeldElsewhere, forget, add, addDelivery, change, noteReport, count]
+    static let all = [
+        types, devices, lockDevices, hold, lock, isHeldElsewhere, forget, add, addDelivery, change, noteReport, count,
+    ]
 
-    /// Devices of a profile that hold a start token: app, type, labels, identifiers, the push token of the only one meant, or null.
-    static let devices = StartStatements.devicesByAlias(
+    /// Those of the types that are known, in their order: app, types' names.
+    static let types = Statement(
+        name: "instance_types",
+        text: """
+            select type.type_id
+            from unnest($2::text[]) with ordinality as wanted (name, place)
+                join activity_type as type on type.app_id = $1 and type.name = wanted.name
+            order by wanted.place
+            """)
+
+    /// Devices of a profile that hold a start token of any of the types, and their platforms: app, types' names, labels, identifiers,
+    /// the push token of the only one meant, or null, platforms.
+    static let devices = Statement(
         name: "instance_devices",
-        where: "$5::bytea is null or token.device_id = (select device_id from device where app_id = $1 and push_token = $5)")
+        text: """
+            select distinct device.device_id, device.platform
+            from unnest($3::text[], $4::text[]) as wanted (label, identifier)
+                cross join lateral (
+                    select device_id from device_alias
+                    where app_id = $1 and label = wanted.label and identifier = wanted.identifier
+                    offset 0) as alias
+                cross join lateral (
+                    select device_id, platform, push_token from device
+                    where app_id = $1 and device_id = alias.device_id
+                    offset 0) as device
+            where device.platform = any($6::smallint[]) and ($5::bytea is null or device.push_token = $5) and exists (
+                select from activity_type as type join start_token as token on token.app_id = $1
+                    and token.type_id = type.type_id and token.device_id = device.device_id
+                where type.app_id = $1 and type.name = any($2::text[]))
+            order by device.device_id
+            """)
+
+    /// Until the transaction ends they keep their users: app, devices.
+    static let lockDevices = Statement(
+        name: "instance_lock_devices",
+        text: "select 1 from device where app_id = $1 and device_id = any($2::bigint[]) order by device_id for share")
+
+    /// Gives Android devices, as far as they still are the profile's, the activity of a start: notification, devices, labels,
+    /// identifiers.
+    static let hold = Statement(
+        name: "instance_hold",
+        text: """
+            insert into update_token (activity_number, device_id, app_id, token, service, started_at)
+            select begun.activity_number, device.device_id, begun.app_id, device.push_token, device.service,
+                unix_seconds(clock_timestamp())
+            from notification as begun
+                join device on device.app_id = begun.app_id and device.device_id = any($2::bigint[])
+            where begun.notification_id = $1 and device.push_token is not null and exists (
+                select from unnest($3::text[], $4::text[]) as wanted (label, identifier)
+                    join device_alias as alias on alias.app_id = begun.app_id and alias.device_id = device.device_id
+                        and alias.label = wanted.label and alias.identifier = wanted.identifier)
+            order by device.device_id
+            on conflict (activity_number, device_id) do nothing
+            """)
 
     /// Whether it has ended, whether it has expired, its newest delivery, how many it has, what names its profile: app, instance. Its
     /// row is locked.
@@ -113,7 +165,7 @@ enum InstanceStatements {
 }
 
 enum NotificationTypeStatements {
-    static let all = [record, attributesType, reaching, list, name]
+    static let all = [record, attributesType, attributesTypes, list, name]
 
     /// Notes a type, and the attributes type an SDK registered for it: app, identifier, attributes type or null.
     static let record = Statement(
@@ -137,29 +189,14 @@ enum NotificationTypeStatements {
             where app_id = $1 and identifier = $2 and attributes_type is not null
             """)
 
-    /// Of the types registered for a kind, and the usual one, the one of which a device of the profile told a start token last: app,
-    /// identifier, usual type, labels, identifiers, the push token of the only device meant, or null.
-    static let reaching = Statement(
-        name: "notification_type_reaching",
+    /// All that SDKs registered: app, identifier.
+    static let attributesTypes = Statement(
+        name: "notification_type_all_attributes",
         text: """
-            select type.name
-            from (
-                    select attributes_type as name from notification_type_attributes where app_id = $1 and identifier = $2
-                    union
-                    select $3) as known
-                join activity_type as type on type.app_id = $1 and type.name = known.name
-                cross join unnest($4::text[], $5::text[]) as wanted (label, identifier)
-                cross join lateral (
-                    select device_id from device_alias
-                    where app_id = $1 and label = wanted.label and identifier = wanted.identifier
-                    offset 0) as alias
-                cross join lateral (
-                    select registered_at from start_token
-                    where app_id = $1 and type_id = type.type_id and device_id = alias.device_id
-                    offset 0) as token
-            where $6::bytea is null or alias.device_id = (select device_id from device where app_id = $1 and push_token = $6)
-            order by token.registered_at desc
-            limit 1
+            select attributes_type from notification_type_attributes
+            where app_id = $1 and identifier = $2
+            order by attributes_type
+            limit \(Store.attributesTypeLimit)
             """)
 
     static let list = Statement(

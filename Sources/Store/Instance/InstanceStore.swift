@@ -4,7 +4,7 @@ import PostgreSQL
 extension Store {
     /// What a start says that nobody can get.
     static let nobodyFailure = "no eligible device: the profile has no device that could be started from the server for this type"
-    static let androidFailure = "no eligible device: Android devices cannot be reached by this gateway"
+    static let noAccountFailure = "no eligible device: the app has no service account for FCM, which Android devices need"
     static let noTokenFailure = "no device of the instance has told an update token"
 
     func startInstance(_ start: StoredInstanceStart, application: Application) async throws(StorageError) -> Bool {
@@ -12,33 +12,63 @@ extension Store {
             let found = try await self.find(start.command, application: application.id, on: connection)
             if found.isOverloaded { return false }
             var notification: NotificationID?
-            let devices = try await self.devices(of: start.request, type: found.type, application.id, on: connection)
-            if let type = found.type, !devices.isEmpty {
+            let recipients = try await self.recipients(of: start, application, on: connection)
+            if let type = recipients.types.first, !recipients.devices.isEmpty {
                 guard
                     case .accepted(let accepted) = try await self.store(
-                        start.command, type: type, devices: devices, audience: nil, application: application.id, on: connection)
+                        start.command, type: type, types: recipients.types, devices: recipients.devices, audience: nil,
+                        application: application.id, on: connection)
                 else { throw StorageError.unavailable }
                 notification = accepted.id
+                try await self.hold(accepted.id, of: start, android: recipients.android, application.id, on: connection)
             }
-            let failure = start.request.platform == .android ? Self.androidFailure : Self.nobodyFailure
+            let isWithoutAccount = start.request.platform == .android && application.fcmAccount == nil
+            let failure = isWithoutAccount ? Self.noAccountFailure : Self.nobodyFailure
             try await self.add(
                 start, notification: notification, failure: notification == nil ? failure : nil, application.id, on: connection)
             return true
         }
     }
 
-    /// The devices of the profile that can be started; on Android none can.
-    private func devices(
-        of request: InstanceStart, type: Int32?, _ application: ApplicationID, on connection: DatabaseConnection
-    ) async throws -> [Int64] {
-        guard let type, request.platform != .android else { return [] }
-        let found = try await connection.query(
-            InstanceStatements.devices,
-            [
-                .application(application), .int32(type), .textArray(request.profile.map(\.label)),
-                .textArray(request.profile.map(\.identifier)), request.pushToken.map(Parameter.bytes) ?? .null,
-            ])
-        return (0..<found.rowCount).map { found.int64(row: $0, column: 0) }
+    /// The devices of the profile that can be started, and the types of their tokens.
+    private func recipients(
+        of start: StoredInstanceStart, _ application: Application, on connection: DatabaseConnection
+    ) async throws -> (types: [Int32], devices: [Int64], android: [Int64]) {
+        let request = start.request
+        let platforms: [DevicePlatform] = request.platform.map { [$0] } ?? DevicePlatform.allCases
+        let reachable = platforms.filter { $0 != .android || application.fcmAccount != nil }
+        let names: [Parameter] = [.application(application.id), .textArray(start.types)]
+        let results = try await connection.run([
+            StatementCall(InstanceStatements.types, names),
+            StatementCall(
+                InstanceStatements.devices,
+                names + [
+                    .textArray(request.profile.map(\.label)), .textArray(request.profile.map(\.identifier)),
+                    request.pushToken.map(Parameter.bytes) ?? .null, .int16Array(reachable.map(\.rawValue)),
+                ]),
+        ])
+        let (types, devices) = (results[0], results[1])
+        let numbers = (0..<devices.rowCount).map { devices.int64(row: $0, column: 0) }
+        let android = (0..<devices.rowCount).filter { devices.int16(row: $0, column: 1) == DevicePlatform.android.rawValue }
+        return ((0..<types.rowCount).map { types.int32(row: $0, column: 0) }, numbers, android.map { numbers[$0] })
+    }
+
+    /// Android devices have no token of the activity that they could tell: from now on updates reach them under their own.
+    private func hold(
+        _ notification: NotificationID, of start: StoredInstanceStart, android devices: [Int64], _ application: ApplicationID,
+        on connection: DatabaseConnection
+    ) async throws {
+        guard !devices.isEmpty else { return }
+        let profile = start.request.profile
+        _ = try await connection.run([
+            StatementCall(InstanceStatements.lockDevices, [.application(application), .int64Array(devices)]),
+            StatementCall(
+                InstanceStatements.hold,
+                [
+                    .notification(notification), .int64Array(devices), .textArray(profile.map(\.label)),
+                    .textArray(profile.map(\.identifier)),
+                ]),
+        ])
     }
 
     private func add(

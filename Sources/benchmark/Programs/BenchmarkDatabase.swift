@@ -41,8 +41,11 @@ struct BenchmarkDatabase: Sendable {
         let store = Store(pool: pool, sealingKey: sealingKey)
         try await store.applySchema()
         let creation = try await store.createApplication(
-            name: "benchmark", bundleID: "com.example.app", key: SinkMaker.providerKey,
-            pem: try CredentialFile.read(path: keyPath),
+            name: "benchmark",
+            credentials: ApplicationCredentials(
+                bundleID: "com.example.app",
+                signingKey: ApplicationCredentials.SigningKey(
+                    key: SinkMaker.providerKey, pem: try CredentialFile.read(path: keyPath))),
             environment: .production)
         guard case .created(let application) = creation else { throw Failure("\(keyPath) is no signing key") }
         let key = try await store.createKey(kind: .rest, application: application.id)

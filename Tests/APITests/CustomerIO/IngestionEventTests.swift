@@ -62,13 +62,13 @@ import Testing
     @Test("a push-to-start token is kept under the type the SDK registered, which is noted")
     func startToken() async {
         _ = await api.tell(Told.token())
-        #expect(api.ports.with { $0.startTokens } == ["ScoreAttributes"])
+        #expect(api.ports.with { $0.startTokens.map(\.activityType) } == ["ScoreAttributes"])
         #expect(api.ports.with { $0.devices } == [Self.device])
         #expect(api.instances.with { $0.registrations } == ["\(Told.type) ScoreAttributes"])
         // It is noted once, and anew when it changes.
         _ = await api.tell(Told.token(), Told.token(Told.startProperties.with("attributesType", #""NewAttributes""#)))
         #expect(api.instances.with { $0.registrations } == ["\(Told.type) ScoreAttributes", "\(Told.type) NewAttributes"])
-        #expect(api.ports.with { $0.startTokens } == ["ScoreAttributes", "ScoreAttributes", "NewAttributes"])
+        #expect(api.ports.with { $0.startTokens.map(\.activityType) } == ["ScoreAttributes", "ScoreAttributes", "NewAttributes"])
         // The device is known, and stays whose it is.
         #expect(api.ports.with { $0.registrations.isEmpty && $0.askedAliases.isEmpty })
     }
@@ -79,7 +79,10 @@ import Testing
         _ = await api.tell(Told.token(properties), Told.token(properties.with("notificationType", #""com.example.score""#)))
         api.instances.with { $0.attributesTypes[Told.type] = "OwnAttributes" }
         _ = await api.tell(Told.token(properties))
-        #expect(api.ports.with { $0.startTokens } == ["CIOSegmentsAttributes", "com.example.score", "OwnAttributes"])
+        #expect(
+            api.ports.with { $0.startTokens.map(\.activityType) } == [
+                "CIOSegmentsAttributes", "com.example.score", "OwnAttributes",
+            ])
     }
 
     @Test("tokens of a device that is not known make it known, with the user")
@@ -177,21 +180,49 @@ import Testing
 
     // MARK: What is not kept
 
-    @Test("anonymous and Android events are taken, and nothing of them is stored")
+    @Test("anonymous events are taken, and nothing of them is stored")
     func notKept() async {
-        let android = #"{"device":{"token":"fcm:abc","type":"android"}}"#
         let events = [
             Told.identify(user: nil), Told.identify(user: ""), Told.token(user: nil),
-            Told.token(Told.updateProperties, user: nil),
-            Told.activity(user: nil), Told.track("Device Deleted", user: nil), Told.identify(context: android),
-            Told.token(Told.startProperties.with("platform", #""android""#).with("deviceId", #""fcm:abc""#)),
-            Told.activity(Told.startedProperties.with("platform", #""android""#)),
+            Told.token(Told.updateProperties, user: nil), Told.activity(user: nil), Told.track("Device Deleted", user: nil),
         ]
         #expect(await api.tell(events.joined(separator: ",")).status == 200)
-        #expect(api.outcomes == [.anonymous: 6, .android: 3])
+        #expect(api.outcomes == [.anonymous: 6])
         #expect(
             api.ports.with { $0.registrations.isEmpty && $0.startTokens.isEmpty && $0.updateTokens.isEmpty && $0.ends.isEmpty })
         #expect(api.instances.with { $0.reports.isEmpty && $0.registrations.isEmpty })
+    }
+
+    @Test("an Android device is known by the text of FCM's token, under which it is started and updated")
+    func android() async throws {
+        let token = "fcm:APA91b-x_Y"
+        let context = #"{"device":{"token":"\#(token)","type":"android"}}"#
+        let started = Told.startProperties.with("platform", #""android""#).with("deviceId", "\"\(token)\"")
+            .with("pushToStartToken", "\"\(token)\"").with("attributesType", nil)
+        let shown = Told.startedProperties.with("platform", #""android""#).with("deviceId", "\"\(token)\"")
+        let ended = Told.endedProperties.with("platform", #""android""#).with("deviceId", "\"\(token)\"")
+        _ = await api.tell(
+            Told.identify(context: context), Told.token(started), Told.activity(shown), Told.activity(ended))
+        #expect(api.outcomes == [.applied: 4])
+        let bytes = Array(token.utf8)
+        let registration = try #require(api.ports.with { $0.registrations.first })
+        #expect(registration.platform == .android && registration.pushToken == bytes)
+        let start = try #require(api.ports.with { $0.startTokens.first })
+        #expect(start.activityType == Told.type && start.token == bytes && start.device == .pushToken(bytes))
+        let update = try #require(api.ports.with { $0.updateTokens.first })
+        #expect(update.activityID == Told.instance && update.token == bytes && update.device == .pushToken(bytes))
+        #expect(api.instances.with { $0.reports.map(\.platform) } == [.android, .android])
+        #expect(api.ports.with { $0.ends } == [Told.instance])
+    }
+
+    @Test("an iOS device may be known by FCM's token, and is started under ActivityKit's")
+    func behindFCM() async throws {
+        let token = "fcm:APA91b-x_Y"
+        _ = await api.tell(Told.token(Told.startProperties.with("deviceId", "\"\(token)\"")))
+        let start = try #require(api.ports.with { $0.startTokens.first })
+        #expect(start.device == .pushToken(Array(token.utf8)) && start.token == [0x0C, 0x0D])
+        _ = await api.tell(Told.token(Told.startProperties.with("pushToStartToken", "\"\(token)\"")))
+        #expect(api.outcomes == [.applied: 1, .malformed: 1])
     }
 
     @Test("events are applied in their order: the last user of a device has it")

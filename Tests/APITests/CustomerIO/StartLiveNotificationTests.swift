@@ -81,8 +81,8 @@ import Testing
         ("platform", "1", [#"platform: must be "ios" or "android""#]),
         ("device_id", #""""#, ["device_id: must not be empty"]), ("device_id", "1", ["device_id: must be a string"]),
         (
-            "device_id", #""\#(String(repeating: "x", count: 4_097))""#,
-            ["device_id: has 4097 bytes, at most 4096 are allowed"]
+            "device_id", #""\#(String(repeating: "x", count: 1_025))""#,
+            ["device_id: has 1025 bytes, at most 1024 are allowed"]
         ),
         ("app_identifier", #""com.example.other""#, ["app_identifier: app_identifier does not match any app"]),
         ("app_identifier", "1", ["app_identifier: must be a string"]),
@@ -265,12 +265,13 @@ import Testing
                 == Array(#"{ "segmentsComplete" : 20,"status":"S", "segmentsTotal":20 , "x":1.0}"#.utf8))
     }
 
-    @Test("names the Swift type that an SDK registered, else that of the template")
+    @Test("looks for devices under the Swift type that an SDK registered, that of the template, and Android's")
     func attributesTypes() async {
         let body = Self.template("segments", #"{"header":"H"}"#, #"{"status":"S","segmentsTotal":1,"segmentsComplete":0}"#)
         #expect(await send(body).status == 200)
         api.instances.with { $0.attributesTypes["io.customer.livenotifications.segments"] = "MySegments" }
         #expect(await send(body).status == 200)
-        #expect(starts.map(\.command.activityType) == ["CIOSegmentsAttributes", "MySegments"])
+        let type = "io.customer.livenotifications.segments"
+        #expect(starts.map(\.types) == [["CIOSegmentsAttributes", type], ["MySegments", "CIOSegmentsAttributes", type]])
     }
 }

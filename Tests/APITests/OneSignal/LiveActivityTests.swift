@@ -30,7 +30,7 @@ import Testing
     func typeTokens() async {
         let kept = await send("PUT", Self.typeToken, #"{"activity_token":"0c0D","device_type":0,"sdk":"5"}"#)
         #expect(kept.status == 200 && kept.text == #"{"success":true}"#)
-        #expect(api.ports.with { $0.startTokens } == ["Game"])
+        #expect(api.ports.with { $0.startTokens.map(\.activityType) } == ["Game"])
         #expect(api.ports.with { $0.devices } == [Self.name])
         #expect(await send("DELETE", Self.typeToken).status == 204)
         api.ports.with { $0.isKnown = false }
@@ -47,7 +47,7 @@ import Testing
         let response = await send(
             "PUT", "\(Self.root)/activities/tokens/start/\(segment)/subscriptions/\(Self.device)", #"{"activity_token":"0c"}"#)
         #expect(response.status == 200)
-        #expect(api.ports.with { $0.startTokens } == [type])
+        #expect(api.ports.with { $0.startTokens.map(\.activityType) } == [type])
     }
 
     @Test("keep an update token, by a user's path as well, and end an activity")

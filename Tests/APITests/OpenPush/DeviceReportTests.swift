@@ -46,7 +46,7 @@ import Testing
     @Test("keep and remove a start token")
     func startToken() async {
         #expect(await post("start-tokens", Self.startTokenBody).status == 200)
-        #expect(api.ports.with { $0.startTokens } == ["Game"])
+        #expect(api.ports.with { $0.startTokens.map(\.activityType) } == ["Game"])
         let removed = await send("DELETE", "start-tokens", Self.removalBody)
         #expect(removed.status == 204)
         #expect(removed.body.isEmpty)

@@ -77,8 +77,8 @@ final class FakeInstances: InstanceLedger {
         try check()
         return state.withLock { $0.attributesTypes[notificationType] }
     }
-    func attributesType(for start: InstanceStart, application: ApplicationID) async throws(StorageError) -> String? {
-        try await attributesType(of: start.notificationType, application: application)
+    func attributesTypes(of notificationType: String, application: ApplicationID) async throws(StorageError) -> [String] {
+        try await attributesType(of: notificationType, application: application).map { [$0] } ?? []
     }
     func register(attributesType: String?, of notificationType: String, application: ApplicationID) async throws(StorageError) {
         try check()

@@ -31,7 +31,7 @@ final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, 
         var isEndedOnDevice = false
         var registrations: [DeviceRegistration] = []
         var updateTokens: [UpdateTokenRegistration] = []
-        var startTokens: [String] = []
+        var startTokens: [StartTokenRegistration] = []
         /// What named the device of each start token.
         var devices: [DeviceName] = []
         /// How many further tokens come from a device that is not known yet.
@@ -186,7 +186,7 @@ final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, 
                 $0.askedAliases.append(owner)
                 guard $0.hasAlias else { return false }
             }
-            $0.startTokens.append(registration.activityType)
+            $0.startTokens.append(registration)
             $0.unknownTokenCount -= 1
             return $0.isKnown && $0.unknownTokenCount < 0
         }

@@ -9,6 +9,7 @@ private final class ScriptedInstances: InstanceLedger {
         var rate = RateDecision.admitted
         var calls: [String] = []
         var attributesType: String?
+        var attributesTypes: [String] = []
         var isOverloaded = false
         /// One a look; the last is repeated.
         var instances: [Instance] = []
@@ -30,8 +31,8 @@ private final class ScriptedInstances: InstanceLedger {
     func attributesType(of notificationType: String, application: ApplicationID) async throws(StorageError) -> String? {
         with { $0.attributesType }
     }
-    func attributesType(for start: InstanceStart, application: ApplicationID) async throws(StorageError) -> String? {
-        with { $0.attributesType }
+    func attributesTypes(of notificationType: String, application: ApplicationID) async throws(StorageError) -> [String] {
+        with { $0.attributesTypes }
     }
     func start(_ start: StoredInstanceStart, application: Application) async throws(StorageError) -> Bool {
         with {
@@ -127,15 +128,14 @@ private struct StateRenderer: PayloadRenderer {
     }
 
     @Test(
-        "starts under the registered type, else the template's, else the notification type's name",
+        "looks for devices under the registered types, the template's, and the notification type's name, which Android has",
         arguments: [
-            ("Registered", "io.customer.livenotifications.segments", "Registered"),
-            (nil, "io.customer.livenotifications.segments", "CIOSegmentsAttributes"),
-            (nil, "io.customer.livenotifications.countdowntimer", "CIOCountdownTimerAttributes"),
-            (nil, "com.example.order", "com.example.order"),
-        ] as [(String?, String, String)])
-    func types(registered: String?, notificationType: String, type: String) async throws {
-        ledger.with { $0.attributesType = registered }
+            (["A", "B"], "io.customer.livenotifications.segments", "CIOSegmentsAttributes"),
+            ([], "io.customer.livenotifications.countdowntimer", "CIOCountdownTimerAttributes"),
+            (["com.example.order"], "com.example.order", "com.example.order"),
+        ] as [([String], String, String)])
+    func types(registered: [String], notificationType: String, type: String) async throws {
+        ledger.with { $0.attributesTypes = registered }
         let request = InstanceStart(
             profile: [], notificationType: notificationType, pushToken: nil, platform: nil, attributes: Array(#"{"a":1}"#.utf8),
             contentState: Array("{}".utf8), alert: nil, deepLink: nil, expiresAt: 9)
@@ -147,6 +147,8 @@ private struct StateRenderer: PayloadRenderer {
         #expect(stored.id == id && stored.command.activityID == "\(id)")
         #expect(id.value.high >> 16 == UInt64(Self.now))
         #expect(stored.command.activityType == type && stored.command.content.attributesType == type)
+        let others = [type, notificationType].filter { !registered.contains($0) }
+        #expect(stored.types == registered + (Set(others).count == 1 ? [type] : others))
         #expect(stored.command.name == notificationType && stored.command.idempotency == nil)
     }
 
@@ -193,7 +195,7 @@ private struct StateRenderer: PayloadRenderer {
         #expect(stored.contentState == Array(#"{"step":1}"#.utf8) && stored.attributes == Array(#"{"a":1}"#.utf8))
         #expect(stored.deepLink == "app://kept" && stored.lastDelivery == InstanceID(UUID(high: 0, low: 1)))
         #expect(stored.command.content.event == .end && stored.command.activityID == "\(id)")
-        let pushed = String(decoding: stored.command.content.contentState, as: UTF8.self)
+        let pushed = String(decoding: stored.command.content.deviceContentState, as: UTF8.self)
         #expect(pushed.hasPrefix(#"{"step":1,"cioMetadata":{"deliveryId":"\#(stored.delivery)","#))
         #expect(pushed.hasSuffix(#""deepLink":"app://kept"}}"#))
     }

@@ -49,7 +49,11 @@ import Testing
     func makesApplications() async throws {
         try await StoreFixture.with { fixture in
             let refused = try await fixture.store.createApplication(
-                name: "x", bundleID: "x", key: ProviderKey(teamID: "TEAM123456", keyID: "KEY1234567"), pem: Array("junk".utf8),
+                name: "x",
+                credentials: ApplicationCredentials(
+                    bundleID: "x",
+                    signingKey: ApplicationCredentials.SigningKey(
+                        key: ProviderKey(teamID: "TEAM123456", keyID: "KEY1234567"), pem: Array("junk".utf8))),
                 environment: .sandbox)
             guard case .unusableKey = refused else { throw FixtureError.unexpected("\(refused)") }
             let other = try await StoreFixture.makeApplication(fixture.store, name: "Other")
@@ -58,8 +62,9 @@ import Testing
             #expect(try await fixture.store.application(UUID(high: 1, low: 1)) == nil)
             await #expect(throws: StorageError.refused(sqlState: SQLState.checkViolation)) {
                 _ = try await fixture.store.createApplication(
-                    name: "x", bundleID: "x", key: ProviderKey(teamID: "", keyID: "KEY1234567"),
-                    pem: ES256PrivateKey.generate().pem, environment: .sandbox)
+                    name: "x",
+                    credentials: ApplicationCredentials(bundleID: "x", signingKey: StoreFixture.makeSigningKey(teamID: "")),
+                    environment: .sandbox)
             }
         }
     }

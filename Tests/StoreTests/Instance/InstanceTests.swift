@@ -88,7 +88,7 @@ private struct NoPayload: PayloadRenderer {
             )
             let metadata = #""cioMetadata":{"deliveryId":"\#(delivery)","deliveryToken":"\#(delivery)","deepLink":"app://match"}"#
             #expect(String(decoding: job.content.deviceContentState, as: UTF8.self) == #"{"score":1.50,\#(metadata)}"#)
-            #expect(job.content.attributesType == StoreFixture.type)
+            #expect(chunk.variants.map { job.variants[Int($0)].attributesType } == [StoreFixture.type])
         }
     }
 

@@ -45,7 +45,9 @@ struct EventKeeping: Sendable {
 
     private func keep(_ told: ToldEvent.TypeToken, _ application: Application) async throws(StorageError) -> EventOutcome {
         let registered = try await instances.attributesType(of: told.notificationType, application: application.id)
-        let type = activityType(told.attributesType ?? registered, of: told.notificationType)
+        let type =
+            told.platform == .android
+            ? told.notificationType : activityType(told.attributesType ?? registered, of: told.notificationType)
         // The token is the phone's, whoever uses it.
         let registration = StartTokenRegistration(
             application: application.id, device: .pushToken(told.pushToken), activityType: type, token: told.token)
@@ -104,6 +106,20 @@ struct EventKeeping: Sendable {
             _ = try await registry.endActivity(
                 "\(report.instance)", device: .pushToken(report.pushToken), application: application.id)
         }
-        return isKept ? .applied : .foreign
+        guard isKept else { return .foreign }
+        if report.platform == .android, report.event == .start { return try await hold(report, application) }
+        return .applied
+    }
+
+    /// An Android device tells no token of an activity: the gateway's updates of it go to the device's own.
+    private func hold(_ report: InstanceReport, _ application: Application) async throws(StorageError) -> EventOutcome {
+        let registration = UpdateTokenRegistration(
+            device: .pushToken(report.pushToken), activityID: "\(report.instance)", token: report.pushToken,
+            activityType: report.notificationType, startedAt: nil)
+        switch try await registry.setUpdateToken(registration, application: application.id) {
+        case .stored: return .applied
+        case .ended: return .ended
+        case .unknownDevice: return .noDevice
+        }
     }
 }

@@ -38,7 +38,7 @@ struct EventReader {
         case "Device Deleted":
             let user = try user()
             let alias = DeviceAlias(label: DeviceProfile.externalIDLabel, identifier: ExactText(user))
-            return .userLeft(pushToken: try currentDevice(), user: alias)
+            return .userLeft(pushToken: try currentDevice().token, user: alias)
         case "Live Notification Token": return try token()
         case "Live Notification Event": return try report()
         default: throw DroppedEvent(.unused)
@@ -53,37 +53,49 @@ struct EventReader {
         return try checked(value, "userId") { value throws(FieldProblem) in try FieldRule.identifier(value) }
     }
 
-    /// The push token of the device the event comes from.
-    private func currentDevice() throws(DroppedEvent) -> [UInt8] {
+    /// A device as events name it: by the token that APNs or FCM gave it.
+    private struct Device {
+        let token: [UInt8]
+        let platform: DevicePlatform
+    }
+
+    /// The device the event comes from.
+    private func currentDevice() throws(DroppedEvent) -> Device {
         let device = event["context"]?["device"]
         guard let token = device?["token"], !token.isNull else { throw DroppedEvent(.noDevice) }
-        try checkPlatform(device?["type"])
-        return try checked(token, "context.device.token", FieldRule.token)
+        let platform = try platform(device?["type"])
+        let name = try checked(token, "context.device.token") { value throws(FieldProblem) in
+            try FieldRule.deviceToken(value, of: platform)
+        }
+        return Device(token: name, platform: platform)
     }
 
     /// The device the event comes from, and whose it is.
     private func userDevice() throws(DroppedEvent) -> DeviceRegistration {
         let user = try user()
-        return try device(pushToken: try currentDevice(), user: user)
+        return try registration(of: try currentDevice(), user: user)
     }
 
-    /// The push token of the device that a live notification is on.
-    private func namedDevice() throws(DroppedEvent) -> [UInt8] {
-        try checkPlatform(properties?["platform"])
-        return try required("deviceId", FieldRule.token)
-    }
-
-    private func checkPlatform(_ value: JSONValue?) throws(DroppedEvent) {
-        switch value?.string?.lowercased() {
-        case "ios": return
-        case "android": throw DroppedEvent(.android)
-        default: throw DroppedEvent(.noDevice)
+    /// The device that a live notification is on.
+    private func namedDevice() throws(DroppedEvent) -> Device {
+        let platform = try platform(properties?["platform"])
+        let name = try required("deviceId") { value throws(FieldProblem) in
+            try FieldRule.deviceToken(value, of: platform)
         }
+        return Device(token: name, platform: platform)
+    }
+
+    private func platform(_ value: JSONValue?) throws(DroppedEvent) -> DevicePlatform {
+        guard let platform = value?.string.flatMap({ DevicePlatform(name: $0.lowercased()) }) else {
+            throw DroppedEvent(.noDevice)
+        }
+        return platform
     }
 
     /// The device with what the event says of it. Names that do not fit, and what is only good to know, are left out.
-    private func device(pushToken: [UInt8], user: String) throws(DroppedEvent) -> DeviceRegistration {
-        var device = DeviceRegistration(pushToken: pushToken)
+    private func registration(of named: Device, user: String) throws(DroppedEvent) -> DeviceRegistration {
+        var device = DeviceRegistration(pushToken: named.token)
+        device.platform = named.platform
         device.externalID = user
         let (context, traits) = (event["context"], event["traits"])
         for label in ["email", "phone"] {
@@ -107,22 +119,25 @@ struct EventReader {
     // MARK: Live notifications
 
     private func token() throws(DroppedEvent) -> ToldEvent {
-        let (user, pushToken) = (try user(), try namedDevice())
-        let device = try device(pushToken: pushToken, user: user)
+        let (user, named) = (try user(), try namedDevice())
+        let device = try registration(of: named, user: user)
         let type = try identifier("notificationType")
         switch properties?["registrationType"]?.string {
         case "push_to_start":
             return .startToken(
                 ToldEvent.TypeToken(
-                    device: device, pushToken: pushToken, notificationType: type,
+                    device: device, pushToken: named.token, platform: named.platform, notificationType: type,
                     attributesType: try optional("attributesType") { value throws(FieldProblem) in
                         try FieldRule.identifier(value)
                     },
-                    token: try required("pushToStartToken", FieldRule.token)))
+                    // Android has one token for everything.
+                    token: try required("pushToStartToken") { value throws(FieldProblem) in
+                        try FieldRule.startToken(value, of: named.platform)
+                    }))
         case "instance":
             return .updateToken(
                 ToldEvent.InstanceToken(
-                    device: device, pushToken: pushToken, notificationType: type, instance: try instance(),
+                    device: device, pushToken: named.token, notificationType: type, instance: try instance(),
                     token: try required("instanceToken", FieldRule.token)))
         default:
             throw DroppedEvent("\(path)properties.registrationType", .notOneOf(#""push_to_start" or "instance""#))
@@ -130,7 +145,7 @@ struct EventReader {
     }
 
     private func report() throws(DroppedEvent) -> ToldEvent {
-        let (user, pushToken) = (try user(), try namedDevice())
+        let (user, named) = (try user(), try namedDevice())
         let kind: ActivityEvent
         switch properties?["eventType"]?.string {
         case "start": kind = .start
@@ -141,11 +156,11 @@ struct EventReader {
         }
         let instance = try instance()
         let report = InstanceReport(
-            event: kind, instance: instance, pushToken: pushToken,
+            event: kind, instance: instance, pushToken: named.token,
             profile: [AliasReference(label: DeviceProfile.externalIDLabel.text, identifier: user)],
-            notificationType: try identifier("notificationType"), platform: .ios, attributes: try object("attributes"),
+            notificationType: try identifier("notificationType"), platform: named.platform, attributes: try object("attributes"),
             contentState: try object("contentState"), at: time, messageID: messageID ?? "\(kind.name) \(instance)")
-        return .report(report, device: try device(pushToken: pushToken, user: user))
+        return .report(report, device: try registration(of: named, user: user))
     }
 
     /// It needs no user: what it proves is that somebody had the push.
@@ -215,5 +230,19 @@ struct EventReader {
         _ value: JSONValue, _ name: String, _ rule: (JSONValue) throws(FieldProblem) -> Value
     ) throws(DroppedEvent) -> Value {
         do throws(FieldProblem) { return try rule(value) } catch { throw DroppedEvent("\(path)\(name)", error) }
+    }
+}
+
+extension FieldRule {
+    /// The token that names a device: FCM's on Android, a text; APNs' on iOS, hexadecimal digits, or FCM's where that is in front.
+    fileprivate static func deviceToken(_ value: JSONValue, of platform: DevicePlatform) throws(FieldProblem) -> [UInt8] {
+        // FCM's have a colon in them.
+        let isFromFCM = platform == .android || value.string?.contains(":") == true
+        return try isFromFCM ? registrationToken(value) : token(value)
+    }
+
+    /// The token that a start is pushed to: ActivityKit's on iOS.
+    fileprivate static func startToken(_ value: JSONValue, of platform: DevicePlatform) throws(FieldProblem) -> [UInt8] {
+        try platform == .android ? registrationToken(value) : token(value)
     }
 }

@@ -17,8 +17,9 @@ enum ToldEvent: Sendable {
     struct TypeToken: Sendable {
         let device: DeviceRegistration
         let pushToken: [UInt8]
+        let platform: DevicePlatform
         let notificationType: String
-        /// The Swift type of the attributes; SDKs always name it.
+        /// The Swift type of the attributes; SDKs on iOS always name it.
         let attributesType: String?
         let token: [UInt8]
     }
@@ -39,8 +40,6 @@ enum EventOutcome: String, CaseIterable, Sendable {
     case applied
     /// It names no user: nothing of it may be targeted.
     case anonymous
-    /// It tells of a device that is pushed through FCM, which the gateway does not do yet.
-    case android
     /// It lacks what it must have, or that is of a wrong form.
     case malformed
     /// It tells what the gateway has no use for, such as a screen or an event of the app's own.
