@@ -115,7 +115,7 @@ let package = Package(
                 "APNsSimulator", "HTTP", "JSON", "Networking", "PostgreSQL", "Security", "TestSupport", "openpushctl",
                 "openpushd",
             ],
-            path: "Tests/EndToEndTests", swiftSettings: strict),
+            path: "Tests/EndToEndTests", exclude: ["Fixtures"], swiftSettings: strict),
         .testTarget(
             name: "BenchmarkTests",
             dependencies: [
