@@ -390,6 +390,17 @@ create table if not exists live_delivery (
     unique (app_id, delivery_id)
 ) with (fillfactor = 90);
 
+-- What users are called by beside their external_id, as SDKs told it: an object of label and identifier. Devices have these names as
+-- aliases; here they wait for devices that come later.
+create table if not exists profile_names (
+    app_id       int not null,
+    external_id  text collate "C" not null,
+    names        jsonb not null,
+    told_at      timestamptz not null default now(),
+    primary key (app_id, external_id)
+);
+create index if not exists profile_names_age on profile_names (told_at);
+
 -- Messages of SDKs that count once, however often they are sent.
 create table if not exists live_report (
     app_id      int not null,

@@ -133,7 +133,8 @@ package struct APIHandler: HTTPHandler {
             requests: LiveNotificationRequests(now: clock.now), liveNotifications: ports.liveNotifications,
             reading: LiveNotificationReading(instances: ports.instances))
         ingestion = IngestionRoutes(
-            authentication: authentication, keeping: EventKeeping(registry: ports.registry, instances: ports.instances),
+            authentication: authentication,
+            keeping: EventKeeping(registry: ports.registry, users: ports.users, instances: ports.instances),
             meters: IngestionMeters(metrics: metrics), held: HeldBytes(limit: settings.heldEventByteCount), now: clock.now,
             logger: logger)
         now = clock.now

@@ -72,7 +72,8 @@ extension StorageError {
 package enum StoreStatements {
     package static let all =
         AbandonedChunkStatements.all + AdministrationStatements.all + ClickStatements.all + CarvingStatements.all
-        + ChunkClaimStatements.all + CountingStatements.all + InstanceStatements.all + InstanceReadingStatements.all
+        + ChunkClaimStatements.all + CountingStatements.all + InstanceStatements.all + ProfileNameStatements.all
+        + InstanceReadingStatements.all
         + NotificationTypeStatements.all + ChunkRecordStatements.all + DeliveryReaderStatements.all
         + DeviceReaderStatements.all + DeviceStatements.all + FanOutStatements.all + MaintenanceStatements.all
         + PartitionStatements.all + PendingStateStatements.all + PrincipalStatements.all + ProviderTokenStatements.all

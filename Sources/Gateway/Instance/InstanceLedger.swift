@@ -92,6 +92,10 @@ package protocol InstanceLedger: Sendable {
     func attributesTypes(of notificationType: String, application: ApplicationID) async throws(StorageError) -> [String]
     /// Notes what an SDK registered; several app versions may say several.
     func register(attributesType: String?, of notificationType: String, application: ApplicationID) async throws(StorageError)
+    /// Keeps what a user is called by, for devices that come later; false when nothing of it is new.
+    func keep(_ names: ProfileNames, application: ApplicationID) async throws(StorageError) -> Bool
+    /// What was kept of a user, by label.
+    func names(ofUser user: String, application: ApplicationID) async throws(StorageError) -> [ExactText: String]
     /// Stores the instance, its delivery and, when anybody can be pushed, the start. False: too many starts have not finished.
     func start(_ start: StoredInstanceStart, application: Application) async throws(StorageError) -> Bool
     /// Stores an update or end with its delivery.

@@ -33,6 +33,14 @@ extension Store: InstanceLedger {
             [.application(application), .text(notificationType), Parameter(attributesType)])
     }
 
+    package func keep(_ names: ProfileNames, application: ApplicationID) async throws(StorageError) -> Bool {
+        try await storeNames(names, application: application)
+    }
+
+    package func names(ofUser user: String, application: ApplicationID) async throws(StorageError) -> [ExactText: String] {
+        try await readNames(ofUser: user, application: application)
+    }
+
     package func start(_ start: StoredInstanceStart, application: Application) async throws(StorageError) -> Bool {
         try await startInstance(start, application: application)
     }

@@ -36,6 +36,7 @@ struct Retention {
         // Before the notifications of their deliveries: what became of these is told by those.
         report.removed.instances = try await removeAll(RetentionStatements.removeInstances, [.timestamp(bounds.cutoff)])
         _ = try await removeAll(RetentionStatements.removeReports, [.timestamp(bounds.cutoff)])
+        _ = try await removeAll(RetentionStatements.removeNames, [.timestamp(bounds.cutoff)])
         try await removeNotifications(&report, bounds)
         // Nobody was promised anything of these, so that they are not counted.
         _ = try await removeAll(RetentionStatements.removePendingStates, [.timestamp(bounds.moment)])

@@ -4,7 +4,7 @@ import PostgreSQL
 enum RetentionStatements {
     static let all = [
         bounds, removeKeys, removeRetries, removeNotifications, removePendingStates, removeUpdateTokens, lockActivities,
-        removeActivities, removeInstances, removeReports, markWorkersLost, removeWorkers,
+        removeActivities, removeInstances, removeReports, removeNames, markWorkersLost, removeWorkers,
     ]
 
     /// What is past its time: the moment or null for the server's clock, days to keep, seconds an activity can be ended.
@@ -21,20 +21,45 @@ enum RetentionStatements {
             from days
             """)
 
+    /// Removes rows that are past their time, the oldest first and none that somebody is busy with; its first parameter is the most
+    /// rows.
+    private static func removal(
+        _ name: String, from table: String, key: [String], where isOld: String, by age: String
+    ) -> Statement {
+        Statement(
+            name: "retention_remove_\(name)",
+            text: """
+                with old as (
+                    select \(key.joined(separator: ", ")) from \(table)
+                    where \(isOld)
+                    order by \(age)
+                    limit $1
+                    for update skip locked)
+                delete from \(table) as kept
+                using old
+                where \(key.map { "kept.\($0) = old.\($0)" }.joined(separator: " and "))
+                """)
+    }
+
     /// A key is good for 30 days, whatever else is kept how long: most rows, moment.
-    static let removeKeys = Statement(
-        name: "retention_remove_keys",
-        text: """
-            with old as (
-                select app_id, key from idempotency
-                where created_at <= $2::timestamptz - \(StartStatements.keyLifetime)
-                order by created_at
-                limit $1
-                for update skip locked)
-            delete from idempotency
-            using old
-            where idempotency.app_id = old.app_id and idempotency.key = old.key
-            """)
+    static let removeKeys = removal(
+        "keys", from: "idempotency", key: ["app_id", "key"],
+        where: "created_at <= $2::timestamptz - \(StartStatements.keyLifetime)", by: "created_at")
+    /// Messages of SDKs, which no SDK keeps as long: most rows, the last moment that is not kept.
+    static let removeReports = removal(
+        "reports", from: "live_report", key: ["app_id", "message_id"], where: "counted_at <= $2::timestamptz", by: "counted_at")
+    /// What users were called by; their devices have it too: most rows, the last moment that is not kept.
+    static let removeNames = removal(
+        "names", from: "profile_names", key: ["app_id", "external_id"], where: "told_at <= $2::timestamptz", by: "told_at")
+    /// States that no device came for: most rows, moment.
+    static let removePendingStates = removal(
+        "pending_states", from: "pending_state", key: ["app_id", "activity_id"],
+        where: "refused_at < $2::timestamptz - \(AdmissionLimits.pendingStateSeconds) * interval '1 second'",
+        by: "app_id, activity_id")
+    /// Most rows, moment, seconds since the start.
+    static let removeUpdateTokens = removal(
+        "update_tokens", from: "update_token", key: ["activity_number", "device_id"],
+        where: "started_at < unix_seconds($2::timestamptz) - $3::bigint", by: "started_at")
 
     /// Live notifications with their deliveries, over for long: most rows, the last moment that is not kept.
     static let removeInstances = Statement(
@@ -53,21 +78,6 @@ enum RetentionStatements {
             delete from live_instance as instance
             using old
             where instance.app_id = old.app_id and instance.instance_id = old.instance_id
-            """)
-
-    /// Messages of SDKs, which no SDK keeps as long: most rows, the last moment that is not kept.
-    static let removeReports = Statement(
-        name: "retention_remove_reports",
-        text: """
-            with old as (
-                select app_id, message_id from live_report
-                where counted_at <= $2::timestamptz
-                order by counted_at
-                limit $1
-                for update skip locked)
-            delete from live_report as report
-            using old
-            where report.app_id = old.app_id and report.message_id = old.message_id
             """)
 
     /// What waits for a notification that is gone: most rows, first number that is kept.
@@ -113,36 +123,6 @@ enum RetentionStatements {
             removed as (
                 delete from notification using old where notification.notification_id = old.notification_id returning 1)
             select (select count(*) from removed), case when count(*) = $4 then max(notification_id) else 0 end from seen
-            """)
-
-    /// States that no device came for: most rows, moment.
-    static let removePendingStates = Statement(
-        name: "retention_remove_pending_states",
-        text: """
-            with old as (
-                select app_id, activity_id from pending_state
-                where refused_at < $2::timestamptz - \(AdmissionLimits.pendingStateSeconds) * interval '1 second'
-                order by app_id, activity_id
-                limit $1
-                for update skip locked)
-            delete from pending_state as kept
-            using old
-            where kept.app_id = old.app_id and kept.activity_id = old.activity_id
-            """)
-
-    /// Most rows, moment, seconds since the start.
-    static let removeUpdateTokens = Statement(
-        name: "retention_remove_update_tokens",
-        text: """
-            with old as (
-                select activity_number, device_id from update_token
-                where started_at < unix_seconds($2::timestamptz) - $3::bigint
-                order by started_at
-                limit $1
-                for update skip locked)
-            delete from update_token as token
-            using old
-            where token.activity_number = old.activity_number and token.device_id = old.device_id
             """)
 
     private static func isForgotten(endedBefore: String) -> String {

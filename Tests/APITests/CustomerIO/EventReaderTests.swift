@@ -85,7 +85,7 @@ import Testing
     func leavesOut() throws {
         let context = #"{"device":{"token":"ab","type":"iOS"},"locale":"x","timezone":"","app":{"version":7},"os":"iOS"}"#
         let event = try JSONDocument(parsing: Array(Told.identify(#"{"email":"","phone":4}"#, context: context).utf8)).root
-        guard case .device(let device) = try EventReader(path: "", event: event, now: 0).read(as: nil) else {
+        guard case .identified(_, let device?) = try EventReader(path: "", event: event, now: 0).read(as: nil) else {
             Issue.record("no device")
             return
         }

@@ -23,6 +23,31 @@ import Testing
         #expect(device.environment == nil)
     }
 
+    @Test("names told before the device has a push token are the device's when it comes, and the user's on other devices at once")
+    func namesFirst() async throws {
+        let early = Told.identify(#"{"email":"f@e.com","phone":"1"}"#, context: #"{"device":{"type":"ios"}}"#)
+        _ = await api.tell(early)
+        #expect(api.ports.with { $0.registrations.isEmpty })
+        #expect(api.ports.with { $0.userChanges.map(\.aliases) } == [["email": "f@e.com", "phone": "1"]])
+        #expect(
+            api.ports.with { $0.users } == [
+                UserSelector(
+                    .alias(DeviceAlias(label: "external_id", identifier: "fan-1")), isWholeUser: false, proof: nil)
+            ])
+        let device = Told.track("Device Created or Updated", more: #","context":\#(Told.context)"#)
+        _ = await api.tell(device, Told.identify(#"{"phone":null}"#), device)
+        let told = api.ports.with { $0.registrations.map(\.aliases) }
+        #expect(told == [["email": "f@e.com", "phone": "1"], ["email": "f@e.com", "phone": nil], ["email": "f@e.com"]])
+        #expect(api.outcomes == [.applied: 4])
+    }
+
+    @Test("names that are known already change no other device")
+    func namesAgain() async {
+        let event = Told.identify(#"{"email":"f@e.com"}"#)
+        _ = await api.tell(event, event)
+        #expect(api.ports.with { $0.userChanges.count } == 1 && api.ports.with { $0.registrations.count } == 2)
+    }
+
     @Test(
         "a device event does the same, and says whether notifications are allowed",
         arguments: [("true", true), (#""False""#, false)])

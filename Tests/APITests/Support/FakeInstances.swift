@@ -11,6 +11,8 @@ final class FakeInstances: InstanceLedger {
         var rate = RateDecision.admitted
         var attributesTypes: [String: String] = [:]
         var starts: [StoredInstanceStart] = []
+        /// What users are called by.
+        var userNames: [String: [ExactText: String]] = [:]
         var isOverloaded = false
         var updates: [StoredInstanceUpdate] = []
         /// One an update; then all are accepted.
@@ -86,6 +88,19 @@ final class FakeInstances: InstanceLedger {
             $0.registrations.append("\(notificationType) \(attributesType ?? "-")")
             if let attributesType { $0.attributesTypes[notificationType] = attributesType }
         }
+    }
+    func keep(_ names: ProfileNames, application: ApplicationID) async throws(StorageError) -> Bool {
+        try check()
+        return state.withLock { state in
+            let before = state.userNames[names.user] ?? [:]
+            let after = before.merging(names.names.compactMapValues { $0 }) { $1 }.filter { names.names[$0.key] != .some(nil) }
+            state.userNames[names.user] = after
+            return after != before
+        }
+    }
+    func names(ofUser user: String, application: ApplicationID) async throws(StorageError) -> [ExactText: String] {
+        try check()
+        return state.withLock { $0.userNames[user] ?? [:] }
     }
     func start(_ start: StoredInstanceStart, application: Application) async throws(StorageError) -> Bool {
         try check()

@@ -34,6 +34,8 @@ private final class ScriptedInstances: InstanceLedger {
     func attributesTypes(of notificationType: String, application: ApplicationID) async throws(StorageError) -> [String] {
         with { $0.attributesTypes }
     }
+    func keep(_ names: ProfileNames, application: ApplicationID) async throws(StorageError) -> Bool { false }
+    func names(ofUser user: String, application: ApplicationID) async throws(StorageError) -> [ExactText: String] { [:] }
     func start(_ start: StoredInstanceStart, application: Application) async throws(StorageError) -> Bool {
         with {
             $0.calls.append("start")

@@ -269,3 +269,22 @@ struct AccessTokenTests {
         }
     }
 }
+
+@Suite("Names of users", .enabled(if: TestDatabase.isAvailable), .timeLimit(.minutes(3)))
+struct ProfileNamesTests {
+    @Test("are kept until they are told otherwise, and only what is new counts")
+    func kept() async throws {
+        try await StoreFixture.with { fixture in
+            let (store, application) = (fixture.store, fixture.application.id)
+            func tell(_ names: [ExactText: String?]) async throws -> Bool {
+                try await store.keep(ProfileNames(user: "fan-1", names: names), application: application)
+            }
+            #expect(try await store.names(ofUser: "fan-1", application: application).isEmpty)
+            #expect(try await tell(["email": "a@b.c", "phone": "1"]))
+            #expect(try await !tell(["email": "a@b.c"]))
+            #expect(try await tell(["phone": nil]))
+            #expect(try await store.names(ofUser: "fan-1", application: application) == ["email": "a@b.c"])
+            #expect(try await store.names(ofUser: "fan-2", application: application).isEmpty)
+        }
+    }
+}

@@ -3,11 +3,13 @@ import Gateway
 /// Stores what events say, through the same ports as every other dialect. Each event may come again: nothing counts or changes twice.
 struct EventKeeping: Sendable {
     let registry: any DeviceRegistry
+    let users: any UserRegistry
     let instances: any InstanceLedger
 
     /// Stores one event. What happened before it must be stored already.
     func keep(_ event: ToldEvent, application: Application) async throws(StorageError) -> EventOutcome {
         switch event {
+        case .identified(let names, let device): try await keep(names, device, application)
         case .device(let device): try await register(device, application)
         case .userLeft(let pushToken, let user): try await release(pushToken, of: user, application)
         case .startToken(let told): try await keep(told, application)
@@ -22,12 +24,33 @@ struct EventKeeping: Sendable {
 
     // MARK: Devices
 
+    /// Names are told once, perhaps before the device has a push token, and are the user's on all devices.
+    private func keep(
+        _ names: ProfileNames, _ device: DeviceRegistration?, _ application: Application
+    ) async throws(StorageError) -> EventOutcome {
+        if !names.names.isEmpty, try await instances.keep(names, application: application.id) {
+            var change = DeviceRegistration()
+            change.aliases = names.names
+            let user = DeviceAlias(label: DeviceProfile.externalIDLabel, identifier: ExactText(names.user))
+            let others = UserSelector(.alias(user), isWholeUser: false, proof: nil)
+            // A name that more devices have than one user can is nobody's; the device itself is told below.
+            _ = try await users.changeUser(others, by: change, application: application.id)
+        }
+        guard let device else { return .applied }
+        return try await register(device, application)
+    }
+
     private func register(
         _ device: DeviceRegistration, _ application: Application
     ) async throws(StorageError) -> EventOutcome {
+        var device = device
+        if let user = device.externalID, ProfileNames.labels.contains(where: { device.aliases[$0] == nil }) {
+            let kept = try await instances.names(ofUser: user, application: application.id)
+            for (label, name) in kept where device.aliases[label] == nil { device.aliases.updateValue(name, forKey: label) }
+        }
         switch try await registry.register(device, application: application) {
-        case .registered: .applied
-        case .tooManyTags, .tooManyAliases: .refused
+        case .registered: return .applied
+        case .tooManyTags, .tooManyAliases: return .refused
         }
     }
 

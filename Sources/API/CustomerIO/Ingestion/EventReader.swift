@@ -23,11 +23,24 @@ struct EventReader {
     func read(as kind: Kind?) throws(DroppedEvent) -> ToldEvent {
         guard event.kind == .object else { throw DroppedEvent(String(path.dropLast()), .wrongKind(expected: "an object")) }
         switch kind?.rawValue ?? event["type"]?.string {
-        case "identify": return .device(try userDevice())
+        case "identify": return try identify()
         case "track": return try track()
         case nil: throw DroppedEvent("\(path)type", .missing)
         default: throw DroppedEvent(.unused)
         }
+    }
+
+    /// A user without a device that could be pushed still has names.
+    private func identify() throws(DroppedEvent) -> ToldEvent {
+        let names = ProfileNames(user: try user(), names: names)
+        let device: DeviceRegistration?
+        do throws(DroppedEvent) {
+            device = try userDevice()
+        } catch {
+            guard error.outcome == .noDevice, !names.names.isEmpty else { throw error }
+            device = nil
+        }
+        return .identified(names, device: device)
     }
 
     private func track() throws(DroppedEvent) -> ToldEvent {
@@ -92,20 +105,27 @@ struct EventReader {
         return platform
     }
 
+    /// What the traits call the user by; names that do not fit are left out.
+    private var names: [ExactText: String?] {
+        var names: [ExactText: String?] = [:]
+        for label in ProfileNames.labels {
+            guard let value = event["traits"]?[label.text] else { continue }
+            if value.isNull {
+                names.updateValue(nil, forKey: label)
+            } else if let name = try? FieldRule.identifier(value) {
+                names.updateValue(name, forKey: label)
+            }
+        }
+        return names
+    }
+
     /// The device with what the event says of it. Names that do not fit, and what is only good to know, are left out.
     private func registration(of named: Device, user: String) throws(DroppedEvent) -> DeviceRegistration {
         var device = DeviceRegistration(pushToken: named.token)
         device.platform = named.platform
         device.externalID = user
-        let (context, traits) = (event["context"], event["traits"])
-        for label in ["email", "phone"] {
-            guard let value = traits?[label] else { continue }
-            if value.isNull {
-                device.aliases.updateValue(nil, forKey: ExactText(label))
-            } else if let name = try? FieldRule.identifier(value) {
-                device.aliases.updateValue(name, forKey: ExactText(label))
-            }
-        }
+        device.aliases = names
+        let context = event["context"]
         let locale = (context?["locale"] ?? properties?["device_locale"])?.string?.split { "-_".contains($0) }
         device.language = locale?.first.flatMap { try? FieldRule.language($0.lowercased()) }
         device.country = locale?.dropFirst().lazy.compactMap { try? FieldRule.country(String($0)) }.first

@@ -2,6 +2,8 @@ import Gateway
 
 /// What one event of an SDK says, as far as the gateway has a use for it.
 enum ToldEvent: Sendable {
+    /// What a user is called by, and the device that says so; nil when it has no push token yet.
+    case identified(ProfileNames, device: DeviceRegistration?)
     /// A user's device, and what it is like.
     case device(DeviceRegistration)
     /// The user has logged out of the device.
