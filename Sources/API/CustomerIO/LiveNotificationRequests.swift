@@ -29,7 +29,7 @@ struct LiveNotificationRequests: Sendable {
                 contentState = try contentState.map { state throws(FieldErrors) in try template.fitting(contentState: state) }
             } catch { checks.report(error) }
         }
-        let isForAndroid = checks.present("platform") != nil && platform != .ios
+        let isForAndroid = checks.present("platform") == nil ? application.bundleID == nil : platform != .ios
         let alert = Self.alert(&checks, isRequired: !isForAndroid)
         let deepLink = Self.deepLink(&checks)
         let now = now()

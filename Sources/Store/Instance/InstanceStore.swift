@@ -24,8 +24,11 @@ extension Store {
             }
             let isWithoutAccount = start.request.platform == .android && application.fcmAccount == nil
             let failure = isWithoutAccount ? Self.noAccountFailure : Self.nobodyFailure
+            let isOnAndroidOnly =
+                application.bundleID == nil || !recipients.devices.isEmpty && recipients.devices == recipients.android
             try await self.add(
-                start, notification: notification, failure: notification == nil ? failure : nil, application.id, on: connection)
+                start, platform: start.request.platform ?? (isOnAndroidOnly ? .android : nil), notification: notification,
+                failure: notification == nil ? failure : nil, application.id, on: connection)
             return true
         }
     }
@@ -72,7 +75,8 @@ extension Store {
     }
 
     private func add(
-        _ start: StoredInstanceStart, notification: NotificationID?, failure: String?, _ application: ApplicationID,
+        _ start: StoredInstanceStart, platform: DevicePlatform?, notification: NotificationID?, failure: String?,
+        _ application: ApplicationID,
         on connection: DatabaseConnection
     ) async throws {
         let request = start.request
@@ -85,7 +89,7 @@ extension Store {
                 [
                     .application(application), .uuid(start.id.value), .text(request.profile[0].label),
                     .text(request.profile[0].identifier), .text(request.notificationType),
-                    request.platform.map { .int16($0.rawValue) } ?? .null, .int16(InstanceSource.api.rawValue),
+                    platform.map { .int16($0.rawValue) } ?? .null, .int16(InstanceSource.api.rawValue),
                     .bytes(request.attributes), .bytes(request.contentState), Parameter(request.deepLink), Parameter(failure),
                     number, .uuid(start.delivery.value), .null, .int64(request.expiresAt),
                 ]),

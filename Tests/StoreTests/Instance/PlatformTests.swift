@@ -101,6 +101,23 @@ struct PlatformTests {
         }
     }
 
+    @Test("a start that names no platform is on Android when it reaches nothing else")
+    func platformOfDevices() async throws {
+        try await Self.with { fixture, flow in
+            func start() async throws -> Instance? {
+                guard case .started(let id) = try await flow.start(Self.start(), application: fixture.application) else {
+                    throw FixtureError.unexpected("a start that was not accepted")
+                }
+                return try await fixture.store.instance(id, application: fixture.application.id)
+            }
+            #expect(try await start()?.platform == nil)
+            _ = try await Self.addAndroid(to: fixture)
+            #expect(try await start()?.platform == .android)
+            _ = try await Self.addPhone(1, type: "OlderAttributes", to: fixture)
+            #expect(try await start()?.platform == nil)
+        }
+    }
+
     @Test("updates and the end reach an Android device under its own token, several activities at a time")
     func updates() async throws {
         try await Self.with { fixture, flow in
