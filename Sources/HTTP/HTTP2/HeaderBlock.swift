@@ -1,6 +1,6 @@
 import CNGHTTP2
 
-/// A response's header fields laid out for libnghttp2: one buffer of bytes and where each name and value lies in it.
+/// A message's header fields laid out for libnghttp2: one buffer of bytes and where each name and value lies in it.
 struct HeaderBlock {
     private var bytes: [UInt8] = []
     private var fields: [(nameCount: Int, valueCount: Int)] = []
@@ -12,6 +12,15 @@ struct HeaderBlock {
     init(_ response: HTTPResponse) {
         self.init(status: response.status)
         for field in response.headers { append(field.name, field.value) }
+    }
+
+    init(_ request: HTTPClientRequest, authority: String) {
+        append(":method", request.method)
+        append(":scheme", "https")
+        append(":authority", authority)
+        append(":path", request.path)
+        for field in request.fields { append(field.name, field.value) }
+        if !request.body.isEmpty { append("content-length", String(request.body.count)) }
     }
 
     private mutating func append(_ name: String, _ value: String) {
