@@ -8,6 +8,10 @@ package final class Simulator: Sendable {
     package var productionAddress: SocketAddress { production.address }
     /// Where pushes for the sandbox are taken, with the real port.
     package var sandboxAddress: SocketAddress { sandbox.address }
+    /// Where Google is played, with the real port.
+    package var googleAddress: SocketAddress { googlePort.address }
+    /// Google's side: service accounts, registration tokens, messages.
+    package var google: GoogleService { core.google }
     /// Where the control listener is; nil without one.
     package var controlAddress: SocketAddress? { control.withLock { $0?.address } }
     /// What a sender must trust.
@@ -17,6 +21,7 @@ package final class Simulator: Sendable {
     private let loops: [EventLoop]
     private let production: PushPort
     private let sandbox: PushPort
+    private let googlePort: GooglePort
     /// It serves this simulator, and is let go by `stop`.
     private let control = Mutex<ControlListener?>(nil)
 
@@ -28,13 +33,15 @@ package final class Simulator: Sendable {
             tls: try context(authority, configuration.hosts), foreignTLS: try context(stranger, configuration.hosts),
             settings: configuration.settings, clock: configuration.clock)
         for key in configuration.keys { core.keys.register(key) }
+        for account in configuration.googleAccounts { core.google.register(account) }
         let loops = try (0..<max(configuration.eventLoopCount, 1)).map { try EventLoop.start(name: "simulator-\($0)") }
         do {
             let simulator = Simulator(
                 core: core, certificateAuthority: authority, loops: loops,
                 production: try await PushPort.open(
                     configuration.productionAddress, environment: .production, loops: loops, core: core),
-                sandbox: try await PushPort.open(configuration.sandboxAddress, environment: .sandbox, loops: loops, core: core))
+                sandbox: try await PushPort.open(configuration.sandboxAddress, environment: .sandbox, loops: loops, core: core),
+                googlePort: try await GooglePort.open(configuration.googleAddress, loop: loops[0], core: core))
             if let address = configuration.controlAddress {
                 let control = try await ControlListener.open(address, loop: loops[0], simulator: simulator)
                 simulator.control.withLock { $0 = control }
@@ -48,13 +55,14 @@ package final class Simulator: Sendable {
 
     private init(
         core: SimulatorCore, certificateAuthority: CertificateAuthority, loops: [EventLoop], production: PushPort,
-        sandbox: PushPort
+        sandbox: PushPort, googlePort: GooglePort
     ) {
         self.core = core
         self.certificateAuthority = certificateAuthority
         self.loops = loops
         self.production = production
         self.sandbox = sandbox
+        self.googlePort = googlePort
     }
 
     private static func context(_ authority: CertificateAuthority, _ hosts: [String]) throws -> TLSContext {
@@ -74,6 +82,8 @@ package final class Simulator: Sendable {
         await control?.close()
         await production.close()
         await sandbox.close()
+        core.google.release()
+        await googlePort.close()
         for connection in core.openConnections { await connection.finish() }
         for loop in loops { loop.stop() }
     }
@@ -155,6 +165,7 @@ extension Simulator {
         await release()
         core.devices.removeAll()
         core.keys.forgetTokens()
+        core.google.reset()
         core.log.removeAll()
     }
 }

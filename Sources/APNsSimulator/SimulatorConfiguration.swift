@@ -7,6 +7,10 @@ package struct SimulatorConfiguration: Sendable {
     package var productionAddress = SocketAddress.loopback
     /// Where pushes for the sandbox are taken. Default: loopback, any free port.
     package var sandboxAddress = SocketAddress.loopback
+    /// Where Google is played: the token endpoint and FCM. Default: loopback, any free port.
+    package var googleAddress = SocketAddress.loopback
+    /// Service accounts known from the start.
+    package var googleAccounts: [GoogleAccount] = []
     /// Where the control listener is; nil for none, which is the default: a test in the same process needs none.
     package var controlAddress: SocketAddress?
     /// Signs the certificate of the push listeners; nil makes a new one.

@@ -57,6 +57,11 @@ static inline EVP_PKEY *openpushd_generate_p256_key(void) {
     return EVP_EC_gen("P-256");
 }
 
+// EVP_RSA_gen; EVP_PKEY_Q_keygen behind it is variadic.
+static inline EVP_PKEY *openpushd_generate_rsa_key(unsigned int bit_count) {
+    return EVP_RSA_gen(bit_count);
+}
+
 // BIO_set_retry_read after BIO_clear_retry_flags.
 static inline void openpushd_bio_wants_input(BIO *bio) {
     BIO_clear_retry_flags(bio);

@@ -59,7 +59,8 @@ enum EnvironmentVariables {
     static var all: [String: String] {
         var variables: [String: String] = [:]
         for name in [
-            "LISTEN", "SANDBOX_LISTEN", "CONTROL_LISTEN", "CA_FILE", "PUBLIC_KEY", "EVENT_LOOPS", "MAX_STREAMS", "LATENCY",
+            "LISTEN", "SANDBOX_LISTEN", "GOOGLE_LISTEN", "SERVICE_ACCOUNT", "CONTROL_LISTEN", "CA_FILE", "PUBLIC_KEY",
+            "EVENT_LOOPS", "MAX_STREAMS", "LATENCY",
             "NO_RECORD",
         ] {
             // The value is copied before anything can change the environment.

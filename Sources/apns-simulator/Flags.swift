@@ -15,15 +15,17 @@ struct Flags {
         Usage: apns-simulator [FLAG VALUE]...
 
         Plays Apple's push service on this machine, over TLS and HTTP/2. Prints one line when it is ready:
-        production=HOST:PORT sandbox=HOST:PORT control=HOST:PORT ca=PATH
+        production=HOST:PORT sandbox=HOST:PORT google=HOST:PORT control=HOST:PORT ca=PATH
 
           --listen HOST:PORT          takes pushes for production (127.0.0.1:0: any free port)
           --sandbox-listen HOST:PORT  takes pushes for the sandbox (127.0.0.1:0)
+          --google-listen HOST:PORT   plays Google: the token endpoint and FCM (127.0.0.1:0)
           --control-listen HOST:PORT  takes control requests, HTTP/1.1 in clear (127.0.0.1:0)
           --ca-file PATH              writes the certificate that senders must trust there, and its key beside it
                                       as PATH.key; both are used again when they exist
           --public-key TEAM:KEY:PATH[:production|sandbox|both][:BUNDLE,BUNDLE...]
                                       the public half of a signing key, in PEM; may come several times
+          --service-account PATH      the JSON file of a service account that may send through FCM
           --event-loops N             threads that serve connections (1)
           --max-streams N             streams of a connection once it is authenticated (1000)
           --latency MS[-MS]           how long every answer waits (0)
@@ -38,10 +40,12 @@ struct Flags {
     private(set) var wantsHelp = false
     private(set) var authorityPath: String?
     private(set) var keys: [KeyFile] = []
+    private var serviceAccountPath: String?
     private var configuration = SimulatorConfiguration()
 
     private static let withValue = [
-        "listen", "sandbox-listen", "control-listen", "ca-file", "public-key", "event-loops", "max-streams", "latency",
+        "listen", "sandbox-listen", "google-listen", "service-account", "control-listen", "ca-file", "public-key", "event-loops",
+        "max-streams", "latency",
     ]
     private static let withoutValue = ["no-record"]
 
@@ -82,6 +86,12 @@ struct Flags {
         var configuration = configuration
         configuration.certificateAuthority = try AuthorityFile.load(authorityPath)
         configuration.keys += try keys.map { try $0.load() }
+        if let path = serviceAccountPath {
+            guard let account = GoogleAccount(serviceAccount: try File.read(path)) else {
+                throw UsageError("--service-account \(path) is no JSON file of a service account")
+            }
+            configuration.googleAccounts.append(account)
+        }
         return configuration
     }
 
@@ -89,6 +99,8 @@ struct Flags {
         switch name {
         case "listen": configuration.productionAddress = try Flags.address(name, value)
         case "sandbox-listen": configuration.sandboxAddress = try Flags.address(name, value)
+        case "google-listen": configuration.googleAddress = try Flags.address(name, value)
+        case "service-account": serviceAccountPath = value
         case "control-listen": configuration.controlAddress = try Flags.address(name, value)
         case "ca-file": authorityPath = value
         case "public-key": keys.append(try KeyFile(value))

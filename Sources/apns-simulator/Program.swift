@@ -41,6 +41,7 @@ import Synchronization
     private static func announce(_ simulator: Simulator, authorityPath: String?) {
         StandardStream.output.write(
             "production=\(simulator.productionAddress) sandbox=\(simulator.sandboxAddress)"
+                + " google=\(simulator.googleAddress)"
                 + " control=\(simulator.controlAddress.map { "\($0)" } ?? "none") ca=\(authorityPath ?? "none")\n")
     }
 

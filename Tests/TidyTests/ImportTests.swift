@@ -15,6 +15,7 @@ import Testing
         "API": ["Compression", "Gateway", "HTTP", "JSON", "Networking", "Observability", "Security", "Synchronization"],
         "Store": ["Gateway", "JSON", "Networking", "Observability", "PostgreSQL", "Security", "Synchronization"],
         "APNs": ["Gateway", "Glibc", "HTTP", "JSON", "Networking", "Observability", "Security", "Synchronization"],
+        "FCM": ["Gateway", "Glibc", "HTTP", "JSON", "Networking", "Observability", "Security", "Synchronization"],
         "Journal": ["Gateway", "Glibc", "Observability", "Synchronization"],
         "APNsSimulator": ["Glibc", "HTTP", "JSON", "Networking", "Security", "Synchronization"],
         "openpushd": [

@@ -1,4 +1,5 @@
 import Gateway
+import HTTP
 
 /// Tells what each answer of APNs means.
 ///

@@ -17,6 +17,7 @@ import Security
 /// | `GET /stats` | sums |
 /// | `GET /settings`, `PUT /settings` | see `SettingsReader`; what is not named stays |
 /// | `POST /reset` | forgets rules, tokens and records |
+/// | `/google/...` | what concerns FCM: see `GoogleControl` |
 struct ControlHandler: HTTPHandler {
     /// Requests or tokens shown when the request names no `limit`, and the most it may name.
     static let defaultLimit = 100
@@ -62,6 +63,9 @@ struct ControlHandler: HTTPHandler {
         case ("POST", "reset", 1):
             await simulator.reset()
             return HTTPResponse(status: 204)
+        case (_, "google", 2...):
+            let control = GoogleControl(service: simulator.google)
+            return try control.respond(to: request, segments.dropFirst()) ?? ControlHandler.notFound
         default: return ControlHandler.notFound
         }
     }

@@ -33,6 +33,7 @@ extension ControlHandler {
             writer.beginObject()
             writer.member("production", simulator.productionAddress.description)
             writer.member("sandbox", simulator.sandboxAddress.description)
+            writer.member("google", simulator.googleAddress.description)
             writer.member("ca", String(decoding: simulator.certificateAuthority.certificatePEM, as: UTF8.self))
             writer.endObject()
         }

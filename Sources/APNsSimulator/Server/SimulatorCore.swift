@@ -8,6 +8,7 @@ final class SimulatorCore: Sendable {
     let devices = DeviceRegistry()
     let rules = RuleBook()
     let log = RequestLog()
+    let google: GoogleService
     /// Shows the certificate that the simulator's own authority signed.
     let tls: TLSContext
     /// Shows one that another authority signed.
@@ -22,6 +23,7 @@ final class SimulatorCore: Sendable {
         self.tls = tls
         self.foreignTLS = foreignTLS
         self.clock = clock
+        google = GoogleService(nowSeconds: { clock() / 1000 })
         currentSettings = Mutex(settings)
     }
 

@@ -1,7 +1,7 @@
 /// The date of RFC 9110, 5.6.7, such as "Sun, 06 Nov 1994 08:49:37 GMT".
 enum HTTPDate {
     private static let weekdays = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
-    private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+    static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
     /// - Parameter seconds: since 1970-01-01 00:00:00 UTC, not negative.
     static func text(secondsSince1970 seconds: Int) -> String {

@@ -13,6 +13,7 @@ package struct LogKey: Hashable, Sendable {
     package static let workerID = LogKey("worker_id")
     package static let teamID = LogKey("team_id")
     package static let keyID = LogKey("key_id")
+    package static let projectID = LogKey("project_id")
     package static let topic = LogKey("topic")
     package static let environment = LogKey("environment")
 

@@ -46,6 +46,17 @@ import COpenSSL
         return known == 1 && name.prefix(length).map { UInt8(bitPattern: $0) } == Array("prime256v1".utf8)
     }
 
+    /// Makes an RSA key pair. Stops the process when OpenSSL cannot: it has no randomness or no memory then.
+    static func generateRSA(bitCount: UInt32) -> KeyHandle {
+        guard let key = unsafe openpushd_generate_rsa_key(bitCount) else { preconditionFailure("no RSA key from OpenSSL") }
+        return unsafe KeyHandle(owning: key)
+    }
+
+    /// Bits of the modulus of an RSA key; nil for another kind.
+    var rsaBitCount: Int? {
+        unsafe EVP_PKEY_get_base_id(pointer) == EVP_PKEY_RSA ? Int(EVP_PKEY_get_bits(pointer)) : nil
+    }
+
     /// The private key as PKCS#8.
     var privatePEM: [UInt8] {
         unsafe PEM.writing { stream in unsafe PEM_write_bio_PKCS8PrivateKey(stream, pointer, nil, nil, 0, nil, nil) }

@@ -1,6 +1,6 @@
 /// Reads the header field `retry-after` (RFC 9110, section 10.2.3).
 package enum RetryAfter {
-    /// Longest wait that is believed. Source: Apple names 15 minutes for 5xx answers.
+    /// Longest wait that is believed. Source: Apple names 15 minutes for 5xx answers of APNs; no more is believed of others.
     package static let limitMilliseconds: Int64 = 15 * 60 * 1000
 
     /// The wait, 0 up to the limit; nil for a value that is neither seconds nor an HTTP date.
@@ -21,10 +21,7 @@ package enum RetryAfter {
     }
 }
 
-/// The date format of HTTP: `Sun, 06 Nov 1994 08:49:37 GMT`.
-enum HTTPDate {
-    private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-
+extension HTTPDate {
     /// Seconds since 1970; nil for anything that is not such a date.
     static func seconds(_ text: [UInt8]) -> Int64? {
         let parts = String(decoding: text, as: UTF8.self).split(separator: " ")
