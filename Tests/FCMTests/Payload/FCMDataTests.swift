@@ -5,8 +5,8 @@ import Testing
 @testable import FCM
 
 @Suite("FCM data") struct FCMDataTests {
-    private static let instance = try! #require(InstanceID("01ARZ3NDEKTSV4RRFFQ69G5FAV"))
-    private static let delivery = try! #require(InstanceID("01BX5ZZKBKACTAV9WEVGEMMVRZ"))
+    private static let instance = InstanceID(UUID(high: 1, low: 2))
+    private static let delivery = InstanceID(UUID(high: 1, low: 3))
 
     private func content(
         _ event: ActivityEvent = .start, attributes: String? = "{}", state: String = "{}", mark: Bool = true, link: String? = nil,
@@ -33,8 +33,8 @@ import Testing
             content(attributes: #"{"header":"H \"1\""}"#, state: #"{"status":"Go","endTime":1.70e9}"#, link: "app://x/1"),
             alert: LocalizedAlert(language: "en", title: "Title", body: "Body"))
         #expect(
-            text == #"{"CIO-Delivery-ID":"01BX5ZZKBKACTAV9WEVGEMMVRZ","CIO-Delivery-Token":"01BX5ZZKBKACTAV9WEVGEMMVRZ","#
-                + #""cioInstanceId":"01ARZ3NDEKTSV4RRFFQ69G5FAV","event":"start","notification_type":"com.example.score","#
+            text == #"{"CIO-Delivery-ID":"\#(Self.delivery)","CIO-Delivery-Token":"\#(Self.delivery)","#
+                + #""cioInstanceId":"\#(Self.instance)","event":"start","notification_type":"com.example.score","#
                 + #""timestamp":"1700000000","payload":"{\"header\":\"H \\\"1\\\"\",\"status\":\"Go\",\"endTime\":1.70e9}","#
                 + #""link":"app://x/1","title":"Title","body":"Body"}"#)
     }
