@@ -73,7 +73,7 @@ let package = Package(
         program(
             "openpushd",
             [
-                "API", "APNs", "Configuration", "Gateway", "HTTP", "Journal", "Networking", "Observability", "PostgreSQL",
+                "API", "APNs", "Configuration", "FCM", "Gateway", "HTTP", "Journal", "Networking", "Observability", "PostgreSQL",
                 "Security", "Store",
             ]),
         program(

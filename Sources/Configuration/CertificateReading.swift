@@ -8,6 +8,8 @@ package struct CertificateReading: Sendable {
     package let serverCertificate: Result<ServerCertificate?, ConfigurationError>
     /// Roots trusted for APNs beside the system's, PEM.
     package let apnsRootsPEM: Result<[UInt8]?, ConfigurationError>
+    /// Roots trusted for Google beside the system's, PEM.
+    package let googleRootsPEM: Result<[UInt8]?, ConfigurationError>
 
     /// Reads them. Blocks for as long as files do.
     package init(environment: [String: String]) {
@@ -17,6 +19,7 @@ package struct CertificateReading: Sendable {
     init(environment: [String: String], readFile: @escaping (String) throws(SecurityError) -> [UInt8]) {
         serverCertificate = Self.read(environment, readFile) { $0.serverCertificate() }
         apnsRootsPEM = Self.read(environment, readFile) { $0.apnsRoots() }
+        googleRootsPEM = Self.read(environment, readFile) { $0.googleRoots() }
     }
 
     private static func read<Value>(

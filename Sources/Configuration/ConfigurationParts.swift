@@ -21,6 +21,18 @@ package struct APNsConfiguration: Sendable {
     package let connectionCount: Int
 }
 
+/// How to reach FCM.
+package struct GoogleConfiguration: Sendable {
+    /// Where messages are sent.
+    package let messages: Endpoint
+    /// Where access tokens are given.
+    package let tokens: Endpoint
+    /// Roots trusted beside the system's, PEM.
+    package let extraRootsPEM: [UInt8]?
+    /// Messages a second of one project, 1 to 1,000,000.
+    package let messagesPerSecond: Int
+}
+
 /// How log lines are written.
 package struct LogConfiguration: Sendable {
     /// Least level that is written.
@@ -68,14 +80,26 @@ extension EnvironmentReader {
         return ServerCertificate(chainPEM: chain, keyPEM: Secret(key))
     }
 
-    mutating func apnsRoots() -> [UInt8]? {
-        guard let roots = pem(.apnsRoots) else { return nil }
+    mutating func apnsRoots() -> [UInt8]? { roots(.apnsRoots) }
+
+    mutating func googleRoots() -> [UInt8]? { roots(.googleRoots) }
+
+    private mutating func roots(_ variable: ConfigurationVariable) -> [UInt8]? {
+        guard let roots = pem(variable) else { return nil }
         do {
             _ = try TLSContext.client(extraRootsPEM: roots, applicationProtocols: [])
         } catch {
-            refuse(.apnsRoots, .unusable(error.description))
+            refuse(variable, .unusable(error.description))
         }
         return roots
+    }
+
+    mutating func google() -> GoogleConfiguration {
+        GoogleConfiguration(
+            messages: endpoint(.fcmURL) ?? Endpoint(host: "fcm.googleapis.com", port: 443),
+            tokens: endpoint(.googleTokenURL) ?? Endpoint(host: "oauth2.googleapis.com", port: 443),
+            extraRootsPEM: googleRoots(),
+            messagesPerSecond: integer(.fcmMessagesPerSecond, default: 10_000, in: 1...1_000_000))
     }
 
     mutating func apns() -> APNsConfiguration {

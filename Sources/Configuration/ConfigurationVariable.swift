@@ -17,6 +17,14 @@ package enum ConfigurationVariable: String, CaseIterable, Sendable {
     case apnsRoots = "OPENPUSH_APNS_CA"
     /// Connections of one pool to APNs. Default 8, 1 to 64.
     case apnsConnections = "OPENPUSH_APNS_CONNECTIONS"
+    /// FCM. Default `https://fcm.googleapis.com`.
+    case fcmURL = "OPENPUSH_FCM_URL"
+    /// Where Google gives access tokens, at the path `/token`. Default `https://oauth2.googleapis.com`.
+    case googleTokenURL = "OPENPUSH_GOOGLE_TOKEN_URL"
+    /// Roots Google may use beside the system's: PEM, or the path of a file with it. Mostly given as `OPENPUSH_GOOGLE_CA_FILE`.
+    case googleRoots = "OPENPUSH_GOOGLE_CA"
+    /// Messages a second that this process sends through FCM for one project. Default 10,000, 1 to 1,000,000.
+    case fcmMessagesPerSecond = "OPENPUSH_FCM_MESSAGES_PER_SECOND"
     /// What seals stored keys: 32 bytes in base64. Required; secret.
     case masterKey = "OPENPUSH_MASTER_KEY"
     /// Where workers note which pushes they put on the wire: an absolute path, or `off`. Default `journal` below systemd's

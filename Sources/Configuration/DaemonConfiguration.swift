@@ -12,6 +12,8 @@ package struct DaemonConfiguration: Sendable {
     package let tls: ServerCertificate?
     /// How to reach APNs.
     package let apns: APNsConfiguration
+    /// How to reach FCM.
+    package let google: GoogleConfiguration
     /// Seals and opens stored keys.
     package let masterKey: Secret<SealingKey>
     /// Event loops to start, 1 to 64.
@@ -42,6 +44,7 @@ package struct DaemonConfiguration: Sendable {
             ?? [ListenAddress(host: "127.0.0.1", port: 8080)]
         tls = reader.serverCertificate()
         apns = reader.apns()
+        google = reader.google()
         let loopRange = 1...64
         eventLoopCount = reader.integer(
             .eventLoops, default: min(max(coreCount, loopRange.lowerBound), loopRange.upperBound), in: loopRange)

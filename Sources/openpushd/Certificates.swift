@@ -1,5 +1,6 @@
 import APNs
 import Configuration
+import FCM
 import HTTP
 import Observability
 import Security
@@ -9,7 +10,7 @@ struct Certificates: Sendable {
     let services: [LoopServices]
     let logger: Logger
 
-    /// For connections to APNs: the system's roots and further ones.
+    /// For connections to APNs and to Google: the system's roots and further ones.
     static func client(extraRootsPEM: [UInt8]?) throws(SecurityError) -> TLSContext {
         try TLSContext.client(extraRootsPEM: extraRootsPEM, applicationProtocols: ["h2"])
     }
@@ -26,6 +27,7 @@ struct Certificates: Sendable {
         for await reading in readings {
             await useServerCertificate(reading)
             await useRoots(reading)
+            await useGoogleRoots(reading)
         }
     }
 
@@ -47,6 +49,16 @@ struct Certificates: Sendable {
             logger.log(.info, "Read the roots for APNs again; new connections use them")
         } catch {
             refuse("The roots for APNs were not replaced: what was read again cannot be used", error)
+        }
+    }
+
+    private func useGoogleRoots(_ reading: CertificateReading) async {
+        do {
+            let context = try Self.client(extraRootsPEM: try reading.googleRootsPEM.get())
+            for service in services { await service.fcmSender.replaceTLS(context) }
+            logger.log(.info, "Read the roots for Google again; new connections use them")
+        } catch {
+            refuse("The roots for Google were not replaced: what was read again cannot be used", error)
         }
     }
 

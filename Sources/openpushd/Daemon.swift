@@ -1,6 +1,7 @@
 import API
 import APNs
 import Configuration
+import FCM
 import Gateway
 import Glibc
 import HTTP
@@ -62,10 +63,21 @@ struct Daemon: Sendable {
             databaseOptions: try DatabaseOptions(url: configuration.databaseURL.exposed),
             sealingKey: configuration.masterKey.exposed, apnsConfiguration: apns,
             apnsTLS: try Certificates.client(extraRootsPEM: configuration.apns.extraRootsPEM),
+            fcmConfiguration: fcmConfiguration(),
+            googleTLS: try Certificates.client(extraRootsPEM: configuration.google.extraRootsPEM),
             serverTLS: serverTLS, listeners: listeners, workers: WorkerBell(), journals: journals(),
             setAside: setAsideFanOuts(),
             quarantine: TokenQuarantine(metrics: metrics, logger: logger), metrics: metrics, logger: logger,
             node: "\(ProcessEnvironment.hostName)/\(getpid())")
+    }
+
+    private func fcmConfiguration() -> FCMConfiguration {
+        var fcm = FCMConfiguration()
+        fcm.messages = HTTPOrigin(host: configuration.google.messages.host, port: configuration.google.messages.port)
+        fcm.tokens = HTTPOrigin(host: configuration.google.tokens.host, port: configuration.google.tokens.port)
+        // Each loop has its share of what the process may send.
+        fcm.messagesPerSecond = Double(configuration.google.messagesPerSecond) / Double(configuration.eventLoopCount)
+        return fcm
     }
 
     private func journals() -> (any PushJournals)? {
@@ -93,14 +105,14 @@ struct Daemon: Sendable {
     }
 
     private func makeServices(_ loops: [EventLoop], _ shared: SharedServices) -> [LoopServices] {
-        // Provider tokens must be one a key: the minters live on the first loop's connections to PostgreSQL.
-        var minters: ProviderTokenMinters?
+        // Tokens must be one a key or account: the minters live on the first loop's connections to PostgreSQL.
+        var minters: TokenMinters?
         let first = loops[0]
         let events = EventHub(executor: first, metrics: metrics, sleep: { await first.sleep(for: $0) })
         return loops.enumerated().map { number, loop in
             LoopServices(loop: loop, number: number, shared: shared, events: events) { store in
                 if let minters { return minters }
-                let first = ProviderTokenMinters(vault: store)
+                let first = TokenMinters(store: store)
                 minters = first
                 return first
             }
@@ -142,6 +154,7 @@ struct Daemon: Sendable {
         await bell.stop()
         let begunAt = ContinuousClock.now
         for service in services { await service.sender.stopSubmitting() }
+        for service in services { await service.fcmSender.stopSubmitting() }
         // Whoever comes now is refused at once and turns to another daemon, instead of waiting for one that never answers.
         for service in services { await service.server.stopAccepting() }
         for listener in shared.listeners { listener.close() }
@@ -153,7 +166,7 @@ struct Daemon: Sendable {
         logger.log(.info, "Stopped")
     }
 
-    /// Stops taking requests and chunks; what is on the wire to APNs is answered or given up.
+    /// Stops taking requests and chunks; what is on the wire to APNs and FCM is answered or given up.
     private func drain(_ services: [LoopServices]) async {
         let timeout = configuration.drainTimeout
         await withDiscardingTaskGroup { group in
@@ -161,6 +174,7 @@ struct Daemon: Sendable {
                 group.addTask { await service.worker.stop() }
                 group.addTask { await service.server.drain(timeout: timeout) }
                 group.addTask { await service.sender.drain(timeout: timeout) }
+                group.addTask { await service.fcmSender.drain(timeout: timeout) }
             }
         }
     }

@@ -1,5 +1,6 @@
 import API
 import APNs
+import FCM
 import Gateway
 import HTTP
 import Networking
@@ -14,6 +15,8 @@ struct SharedServices: Sendable {
     let sealingKey: SealingKey
     let apnsConfiguration: APNs.APNsConfiguration
     let apnsTLS: TLSContext
+    let fcmConfiguration: FCMConfiguration
+    let googleTLS: TLSContext
     let serverTLS: TLSContext?
     let listeners: [Listener]
     let servers = HTTPServerGroup()
@@ -31,7 +34,25 @@ struct SharedServices: Sendable {
     let node: String
 }
 
-/// One event loop with everything that lives on it: connections of clients, to PostgreSQL and to APNs, and a fan-out worker.
+/// What makes tokens for push services; one for all loops.
+struct TokenMinters: Sendable {
+    let providers: ProviderTokenMinters
+    let accounts: AccessTokenMinters
+
+    init(store: Store) {
+        providers = ProviderTokenMinters(vault: store)
+        accounts = AccessTokenMinters(vault: store)
+    }
+}
+
+/// Refuses pushes to broadcast channels: nothing makes channels yet.
+struct NoBroadcasts: PushSender {
+    func send(_ batch: PushBatch) async -> [PushOutcome] {
+        [PushOutcome](repeating: .rejected(.credentialsRefused), count: batch.devices.count)
+    }
+}
+
+/// One event loop with everything that lives on it: connections of clients, to PostgreSQL, APNs and FCM, and a fan-out worker.
 ///
 /// A second loop and a second daemon are the same thing: nothing here is shared with another loop but `SharedServices`.
 struct LoopServices: Sendable {
@@ -44,12 +65,13 @@ struct LoopServices: Sendable {
     let pool: DatabasePool
     let store: Store
     let sender: APNsSender
+    let fcmSender: FCMSender
     let worker: FanOutWorker
     let server: HTTPServer
 
     /// Builds the services of one loop; nothing runs yet.
     init(
-        loop: EventLoop, number: Int, shared: SharedServices, events: EventHub, minters: (Store) -> ProviderTokenMinters
+        loop: EventLoop, number: Int, shared: SharedServices, events: EventHub, minters: (Store) -> TokenMinters
     ) {
         self.loop = loop
         let logger = shared.logger
@@ -61,13 +83,18 @@ struct LoopServices: Sendable {
         }
         store = Store(pool: pool, sealingKey: shared.sealingKey, setAside: shared.setAside)
         shared.database.add(store)
+        let minters = minters(store)
         sender = APNsSender(
-            loop: loop, configuration: shared.apnsConfiguration, tls: shared.apnsTLS, minters: minters(store), logger: logger,
-            metrics: shared.metrics, trust: shared.apnsTrust)
-        let renderer = LiveActivityPayload()
+            loop: loop, configuration: shared.apnsConfiguration, tls: shared.apnsTLS, minters: minters.providers,
+            logger: logger, metrics: shared.metrics, trust: shared.apnsTrust)
+        fcmSender = FCMSender(
+            loop: loop, configuration: shared.fcmConfiguration, tls: shared.googleTLS, minters: minters.accounts,
+            logger: logger, metrics: shared.metrics)
+        let senders = PushSenders(apns: sender, fcm: fcmSender, broadcast: NoBroadcasts())
+        let renderer = PayloadRenderers(apple: LiveActivityPayload(), android: FCMData())
         let clock = SystemClocks.fanOut(on: loop)
         worker = FanOutWorker(
-            executor: loop, queue: store, journals: shared.journals, sender: sender, renderer: renderer, board: shared.board,
+            executor: loop, queue: store, journals: shared.journals, sender: senders, renderer: renderer, board: shared.board,
             jobs: shared.jobs, clock: clock, node: "\(shared.node)/\(number)", logger: logger,
             counters: FanOutCounters(metrics: shared.metrics), quarantine: shared.quarantine)
         let ledger = AnnouncedLedger(base: store, board: shared.board) { [workers = shared.workers] in

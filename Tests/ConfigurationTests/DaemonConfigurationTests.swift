@@ -14,6 +14,9 @@ import Testing
         #expect(configuration.apns.sandbox == Endpoint(host: "api.sandbox.push.apple.com", port: 443))
         #expect(configuration.apns.extraRootsPEM == nil)
         #expect(configuration.apns.connectionCount == 8)
+        #expect(configuration.google.messages == Endpoint(host: "fcm.googleapis.com", port: 443))
+        #expect(configuration.google.tokens == Endpoint(host: "oauth2.googleapis.com", port: 443))
+        #expect(configuration.google.extraRootsPEM == nil && configuration.google.messagesPerSecond == 10_000)
         #expect(configuration.eventLoopCount == 6)
         #expect(configuration.log.level == .info)
         #expect(configuration.log.format == .text)
@@ -35,6 +38,8 @@ import Testing
             "OPENPUSH_TLS_KEY": String(decoding: issued.keyPEM, as: UTF8.self),
             "OPENPUSH_APNS_PRODUCTION_URL": "https://localhost:2197", "OPENPUSH_APNS_SANDBOX_URL": "HTTPS://[::1]:2198/",
             "OPENPUSH_APNS_CA_FILE": "ca.pem", "OPENPUSH_APNS_CONNECTIONS": "64", "OPENPUSH_LOG_LEVEL": "debug",
+            "OPENPUSH_FCM_URL": "https://localhost:2199", "OPENPUSH_GOOGLE_TOKEN_URL": "https://localhost",
+            "OPENPUSH_GOOGLE_CA_FILE": "ca.pem", "OPENPUSH_FCM_MESSAGES_PER_SECOND": "500",
             "OPENPUSH_LOG_FORMAT": "json", "OPENPUSH_EVENT_LOOPS": "1", "OPENPUSH_DRAIN_SECONDS": "0",
             "OPENPUSH_RETENTION_DAYS": "3650", "PATH": "/usr/bin", "OPENPUSHD": "not ours",
         ]) { $1 }
@@ -46,6 +51,9 @@ import Testing
         #expect(configuration.apns.sandbox == Endpoint(host: "::1", port: 2198))
         #expect(configuration.apns.extraRootsPEM != nil)
         #expect(configuration.apns.connectionCount == 64)
+        #expect(configuration.google.messages == Endpoint(host: "localhost", port: 2199))
+        #expect(configuration.google.tokens == Endpoint(host: "localhost", port: 443))
+        #expect(configuration.google.extraRootsPEM != nil && configuration.google.messagesPerSecond == 500)
         #expect(configuration.log.level == .debug)
         #expect(configuration.log.format == .json)
         #expect(configuration.eventLoopCount == 1)

@@ -19,7 +19,8 @@ import Testing
         "Journal": ["Gateway", "Glibc", "Observability", "Synchronization"],
         "APNsSimulator": ["Glibc", "HTTP", "JSON", "Networking", "Security", "Synchronization"],
         "openpushd": [
-            "API", "APNs", "Configuration", "Gateway", "Glibc", "HTTP", "Journal", "Networking", "Observability", "PostgreSQL",
+            "API", "APNs", "Configuration", "FCM", "Gateway", "Glibc", "HTTP", "Journal", "Networking", "Observability",
+            "PostgreSQL",
             "Security", "Store", "Synchronization",
         ],
         "openpushctl": [

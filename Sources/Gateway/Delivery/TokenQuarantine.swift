@@ -4,7 +4,7 @@ import Synchronization
 /// What APNs said lately about the tokens of one app, and whether its word is taken.
 ///
 /// APNs gives "BadDeviceToken" and "DeviceTokenNotForTopic" for a good token too, when it comes with the wrong topic or to the wrong
-/// environment: then all tokens of an app would be lost in minutes.
+/// environment: then all tokens of an app would be lost in minutes. FCM says as much of good tokens with the wrong service account.
 package struct TokenRefusals: Sendable {
     /// Fewer refusals than this, in one window, are believed.
     package static let believedCount = 20
@@ -44,13 +44,15 @@ package final class TokenQuarantine: Sendable {
     package init(metrics: Metrics, logger: Logger) {
         quarantinedAppCount = metrics.gauge(
             "openpush_token_quarantine_apps",
-            help: "Apps whose tokens are kept although APNs calls them wrong, most or all of them: their set-up is suspect.")
+            help:
+                "Apps whose tokens are kept although a push service calls them wrong, most or all of them: their set-up is suspect."
+        )
         keptTokenCount = metrics.counter(
-            "openpush_token_quarantine_kept_total", help: "Tokens that APNs called wrong and that were kept.")
+            "openpush_token_quarantine_kept_total", help: "Tokens that a push service called wrong and that were kept.")
         self.logger = logger
     }
 
-    /// Whether the tokens that APNs calls wrong in these outcomes stay.
+    /// Whether the tokens that are called wrong in these outcomes stay.
     func keepsTokens(of application: Application, after outcomes: [PushOutcome], now: ContinuousClock.Instant) -> Bool {
         let refusedCount = outcomes.count { Self.blamesSetUp($0) }
         let acceptedCount = outcomes.count { $0 == .accepted }
@@ -74,9 +76,11 @@ package final class TokenQuarantine: Sendable {
         let fields: [LogKey: String] = [.appID: application.publicID.description]
         if isQuarantined {
             logger.log(
-                .error, "APNs calls most tokens of an app wrong, so they are kept: check its bundle id and environment", fields)
+                .error,
+                "Most tokens of an app are called wrong, so they are kept: check its bundle id and environment, or its service account",
+                fields)
         } else {
-            logger.log(.info, "APNs accepts most pushes of the app again: wrong tokens are removed again", fields)
+            logger.log(.info, "Most pushes of the app are accepted again: wrong tokens are removed again", fields)
         }
     }
 
@@ -84,6 +88,7 @@ package final class TokenQuarantine: Sendable {
     static func blamesSetUp(_ outcome: PushOutcome) -> Bool {
         switch outcome {
         case .tokenDead(.badDeviceToken, _), .tokenDead(.deviceTokenNotForTopic, _): true
+        case .tokenDead(.fcmSenderIDMismatch, _), .tokenDead(.fcmInvalidArgument, _): true
         default: false
         }
     }

@@ -65,6 +65,8 @@ final class Deployment: Sendable {
             "OPENPUSH_DATABASE_URL": databaseURL ?? testDatabase?.url ?? "", "OPENPUSH_LISTEN": "127.0.0.1:0",
             "OPENPUSH_APNS_PRODUCTION_URL": "https://\(simulator.productionAddress)",
             "OPENPUSH_APNS_SANDBOX_URL": "https://\(simulator.sandboxAddress)", "OPENPUSH_APNS_CA_FILE": roots.path,
+            "OPENPUSH_FCM_URL": "https://\(simulator.googleAddress)",
+            "OPENPUSH_GOOGLE_TOKEN_URL": "https://\(simulator.googleAddress)", "OPENPUSH_GOOGLE_CA_FILE": roots.path,
             "OPENPUSH_JOURNAL_DIRECTORY": files.appendingPathComponent("journal").path,
             "OPENPUSH_MASTER_KEY": Base64.encode(RandomBytes.generate(count: 32)), "OPENPUSH_LOG_LEVEL": "info",
         ].merging(settings) { _, setting in setting }

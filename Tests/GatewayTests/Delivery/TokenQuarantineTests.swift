@@ -31,6 +31,17 @@ import Testing
         #expect(!judge(quarantine, refused: 1, app: 2))
     }
 
+    @Test(
+        "begins for every answer that may speak against the set-up, and for no other",
+        arguments: [
+            (DeliveryReason.badDeviceToken, true), (.deviceTokenNotForTopic, true), (.fcmSenderIDMismatch, true),
+            (.fcmInvalidArgument, true), (.unregistered, false), (.expiredToken, false), (.fcmUnregistered, false),
+        ])
+    func reasons(reason: DeliveryReason, begins: Bool) {
+        let outcomes = [PushOutcome](repeating: .tokenDead(reason, since: nil), count: TokenRefusals.believedCount)
+        #expect(quarantine().keepsTokens(of: WorkerBench.application(1), after: outcomes, now: start) == begins)
+    }
+
     @Test("does not begin while APNs accepts more than it refuses")
     func spares() {
         let quarantine = quarantine()

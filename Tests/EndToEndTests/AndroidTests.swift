@@ -1,0 +1,117 @@
+import APNsSimulator
+import Foundation
+import JSON
+import Security
+import TestSupport
+import Testing
+
+/// An app on Android, from its credentials to what the SDK on the phone reads.
+@Suite("Android", .enabled(if: TestDatabase.isAvailable), .timeLimit(.minutes(5))) struct AndroidTests {
+    private static let type = "com.example.score"
+    private static let token = "fcm:registration-token-1"
+
+    /// A gateway whose app has an Android package and a service account that the simulator knows.
+    private static func with(_ body: (Deployment) async throws -> Void) async throws {
+        try await Deployment.run { gateway in
+            let json = GoogleAccount.makeServiceAccount(projectID: "example-project")
+            gateway.simulator.google.register(try #require(GoogleAccount(serviceAccount: json)))
+            let path = FileManager.default.temporaryDirectory.appendingPathComponent("account-\(UUID().uuidString).json")
+            try Data(json).write(to: path)
+            defer { try? FileManager.default.removeItem(at: path) }
+            let changed = try await gateway.control(
+                "app", "set", gateway.app.id, "--live-notifications", "on", "--android-package", "com.example.android",
+                "--fcm-key-file", path.path)
+            #expect(changed.status == 0, "\(changed.errors)")
+            let registered =
+                #"{"type":"track","event":"Live Notification Token","messageId":"\#(UUID().uuidString)","userId":"fan-1","#
+                + #""context":{"device":{"token":"\#(token)","type":"android"}},"properties":{"registrationType":"push_to_start","#
+                + #""notificationType":"\#(type)","platform":"android","deviceId":"\#(token)","pushToStartToken":"\#(token)"}}"#
+            let answer = try await gateway.send(
+                "POST", "/v1/b", key: nil, body: #"{"writeKey":"\#(gateway.app.clientKey)","batch":[\#(registered)]}"#)
+            #expect(answer.status == 200, "\(answer.text)")
+            try await body(gateway)
+        }
+    }
+
+    private static func send(_ operation: String, _ gateway: Deployment, _ body: String) async throws -> String {
+        let answer = try await gateway.send("POST", "/v1/live_notifications/\(operation)", key: gateway.app.restKey, body: body)
+        #expect(answer.status == 200, "\(answer.text)")
+        return try #require(answer["instance_id"])
+    }
+
+    private static func start(_ gateway: Deployment) async throws -> String {
+        try await send(
+            "start", gateway,
+            #"{"identifiers":{"id":"fan-1"},"notification_type":"\#(type)","platform":"android","attributes":{"home":"A"},"#
+                + #""content_state":{"score":1.50},"push_payload":{"alert":{"title":"T","body":"B"}},"deep_link":"app://m"}"#)
+    }
+
+    /// Asks until the last delivery is as wanted.
+    private static func poll(_ id: String, _ operation: String, _ status: String, _ gateway: Deployment) async throws {
+        while true {
+            let answer = try await gateway.send("GET", "/v1/live_notifications/\(id)", key: gateway.app.restKey)
+            let delivery = answer.json?["last_delivery"]
+            if delivery?["operation"]?.string == operation, delivery?["status"]?.string == status { return }
+            if answer.status != 429 {
+                try #require(answer.status == 200 && delivery?["status"]?.string != "failed", "\(answer.text)")
+            }
+        }
+    }
+
+    private static func data(_ message: GoogleMessage) throws -> JSONValue {
+        try #require(try JSONDocument(parsing: message.body).root["message"]?["data"])
+    }
+
+    @Test("gets start, update and end as the messages that the SDK reads")
+    func wholeLife() async throws {
+        try await Self.with { gateway in
+            let id = try await Self.start(gateway)
+            try await Self.poll(id, "start", "sent", gateway)
+            for operation in ["update", "end"] {
+                _ = try await Self.send(operation, gateway, #"{"instance_id":"\#(id)","content_state":{"score":2}}"#)
+                try await Self.poll(id, operation, "sent", gateway)
+            }
+            let messages = gateway.simulator.google.messages()
+            #expect(messages.map(\.status) == [200, 200, 200] && messages.allSatisfy { $0.token == Self.token })
+            let all = try messages.map { try Self.data($0) }
+            #expect(all.map { $0["event"]?.string } == ["start", "update", "end"])
+            #expect(all.allSatisfy { $0["cioInstanceId"]?.string == id && $0["notification_type"]?.string == Self.type })
+            #expect(
+                all.map { $0["payload"]?.string } == [
+                    #"{"home":"A","score":1.50}"#, #"{"home":"A","score":2}"#, #"{"home":"A","score":2}"#,
+                ])
+            #expect(Set(all.compactMap { $0["CIO-Delivery-ID"]?.string }).count == 3)
+            let times = all.compactMap { Int64($0["timestamp"]?.string ?? "") }
+            #expect(times.count == 3 && times == times.sorted() && Set(times).count == 3)
+            #expect(gateway.simulator.google.accessTokenCount == 1)
+            #expect(gateway.simulator.statistics.tally.requestCount == 0, "nothing goes to Apple")
+        }
+    }
+
+    @Test("fails with FCM's reason, and loses a token that FCM calls dead")
+    func deadToken() async throws {
+        try await Self.with { gateway in
+            gateway.simulator.google.declare(Self.token, .unregistered)
+            let id = try await Self.start(gateway)
+            while true {
+                let answer = try await gateway.send("GET", "/v1/live_notifications/\(id)", key: gateway.app.restKey)
+                if answer["state"] == "failed" {
+                    #expect(answer.text.contains("FcmUnregistered"), "\(answer.text)")
+                    break
+                }
+                try #require(answer.status == 200 || answer.status == 429, "\(answer.text)")
+            }
+            gateway.simulator.google.declare(Self.token, .valid)
+            let again = try await Self.start(gateway)
+            while true {
+                let answer = try await gateway.send("GET", "/v1/live_notifications/\(again)", key: gateway.app.restKey)
+                if answer["state"] == "failed" {
+                    #expect(answer.text.contains("no eligible device"), "\(answer.text)")
+                    break
+                }
+                try #require(answer.status == 200 || answer.status == 429, "\(answer.text)")
+            }
+            #expect(gateway.simulator.google.messages().count == 1)
+        }
+    }
+}
