@@ -79,7 +79,8 @@ let package = Package(
         program(
             "openpushctl",
             [
-                "APNs", "Configuration", "Gateway", "JSON", "Networking", "Observability", "PostgreSQL", "Security", "Store",
+                "APNs", "Configuration", "FCM", "Gateway", "JSON", "Networking", "Observability", "PostgreSQL", "Security",
+                "Store",
             ]),
         program(
             "benchmark",

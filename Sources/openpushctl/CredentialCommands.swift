@@ -1,6 +1,6 @@
 import Configuration
+import FCM
 import Gateway
-import JSON
 import Security
 import Store
 
@@ -100,12 +100,9 @@ struct CredentialFiles {
     }
 
     private static func account(_ json: [UInt8], path: String) throws(CommandFailure) -> FCMAccount {
-        guard let root = try? JSONDocument(parsing: json).root, root["type"]?.string == "service_account",
-            let projectID = root["project_id"]?.string, let keyID = root["private_key_id"]?.string
-        else {
-            throw CommandFailure.data("\(path) is not a service account of Google's: its JSON key file is expected")
+        do { return try FCM.ServiceAccount(json: json).account } catch {
+            throw CommandFailure.data("\(path) is not the key file of a service account of Google's: \(error)")
         }
-        return FCMAccount(projectID: projectID, keyID: keyID)
     }
 
     private static func appleIdentifier(_ text: String) -> String? {

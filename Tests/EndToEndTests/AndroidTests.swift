@@ -115,3 +115,65 @@ import Testing
         }
     }
 }
+
+/// An app without a key of Apple's: its iOS devices are reached through FCM.
+@Suite("iOS behind FCM", .enabled(if: TestDatabase.isAvailable), .timeLimit(.minutes(5))) struct RelayedTests {
+    private static let type = "com.example.score"
+    private static let token = "fcm:registration-token-ios"
+
+    @Test("gets start, update and end with ActivityKit's tokens beside FCM's, the payload to the byte")
+    func wholeLife() async throws {
+        try await Deployment.run { gateway in
+            let json = GoogleAccount.makeServiceAccount(projectID: "example-project")
+            gateway.simulator.google.register(try #require(GoogleAccount(serviceAccount: json)))
+            let path = FileManager.default.temporaryDirectory.appendingPathComponent("account-\(UUID().uuidString).json")
+            try Data(json).write(to: path)
+            defer { try? FileManager.default.removeItem(at: path) }
+            let created = try await gateway.control(
+                "app", "create", "--name", "Relayed", "--bundle-id", "com.example.relayed", "--fcm-key-file", path.path)
+            let app = try #require(created.answer?["app_id"]?.string)
+            let key = try await gateway.control("key", "create", "--app", app, "--kind", "rest")
+            let rest = try #require(key.answer?["key"]?.string)
+            #expect(try await gateway.control("app", "set", app, "--live-notifications", "on").status == 0)
+
+            func tell(_ properties: String) async throws {
+                let event =
+                    #"{"type":"track","event":"Live Notification Token","messageId":"\#(UUID().uuidString)","userId":"fan-1","#
+                    + #""context":{"device":{"token":"\#(Self.token)","type":"ios"}},"properties":{"notificationType":"\#(Self.type)","#
+                    + #""platform":"ios","deviceId":"\#(Self.token)",\#(properties)}}"#
+                let answer = try await gateway.send(
+                    "POST", "/v1/b", key: nil, body: #"{"writeKey":"\#(rest)","batch":[\#(event)]}"#)
+                #expect(answer.status == 200, "\(answer.text)")
+            }
+            func send(_ operation: String, _ body: String) async throws -> String {
+                let answer = try await gateway.send("POST", "/v1/live_notifications/\(operation)", key: rest, body: body)
+                #expect(answer.status == 200, "\(answer.text)")
+                return try #require(answer["instance_id"])
+            }
+            func messages(_ count: Int) async -> [GoogleMessage] {
+                while gateway.simulator.google.messages().count < count { await Task.yield() }
+                return gateway.simulator.google.messages()
+            }
+            try await tell(#""registrationType":"push_to_start","pushToStartToken":"0a0b","attributesType":"ScoreAttributes""#)
+            let id = try await send(
+                "start",
+                #"{"identifiers":{"id":"fan-1"},"notification_type":"\#(Self.type)","attributes":{"home":"A"},"#
+                    + #""content_state":{"score":1.50},"push_payload":{"alert":{"title":"T","body":"B"}}}"#)
+            _ = await messages(1)
+            try await tell(#""registrationType":"instance","cioInstanceId":"\#(id)","instanceToken":"0c0d""#)
+            for (number, operation) in ["update", "end"].enumerated() {
+                _ = try await send(operation, #"{"instance_id":"\#(id)","content_state":{"score":2.0}}"#)
+                _ = await messages(number + 2)
+            }
+            let all = try await messages(3).map { try #require(try JSONDocument(parsing: $0.body).root["message"]) }
+            #expect(all.allSatisfy { $0["token"]?.string == Self.token && $0["data"] == nil })
+            #expect(all.map { $0["apns"]?["live_activity_token"]?.string } == ["0a0b", "0c0d", "0c0d"])
+            let payloads = all.map { $0["apns"]?["payload"]?["aps"] }
+            #expect(payloads.map { $0?["event"]?.string } == ["start", "update", "end"])
+            #expect(payloads[0]?["attributes-type"]?.string == "ScoreAttributes")
+            let states = payloads.map { String(decoding: $0?["content-state"]?.rawBytes ?? [], as: UTF8.self) }
+            #expect(states[0].hasPrefix(#"{"score":1.50,"cioMetadata""#) && states[2].hasPrefix(#"{"score":2.0,"cioMetadata""#))
+            #expect(gateway.simulator.statistics.tally.requestCount == 0, "nothing goes to Apple")
+        }
+    }
+}

@@ -24,7 +24,7 @@ import Testing
             "Security", "Store", "Synchronization",
         ],
         "openpushctl": [
-            "APNs", "Configuration", "Gateway", "Glibc", "JSON", "Networking", "Observability", "PostgreSQL", "Security", "Store",
+            "APNs", "Configuration", "FCM", "Gateway", "Glibc", "JSON", "Networking", "Observability", "PostgreSQL", "Security", "Store",
             "Synchronization",
         ],
         "benchmark": [

@@ -291,7 +291,7 @@ struct AccessTokenTests {
 struct ProfileNamesTests {
     @Test("are kept until they are told otherwise, and only what is new counts")
     func kept() async throws {
-        try await StoreFixture.with { fixture in
+        try await StoreFixture.with { (fixture) async throws -> Void in
             let (store, application) = (fixture.store, fixture.application.id)
             func tell(_ names: [ExactText: String?]) async throws -> Bool {
                 try await store.keep(ProfileNames(user: "fan-1", names: names), application: application)
