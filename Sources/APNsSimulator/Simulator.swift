@@ -12,6 +12,10 @@ package final class Simulator: Sendable {
     package var googleAddress: SocketAddress { googlePort.address }
     /// Google's side: service accounts, registration tokens, messages.
     package var google: GoogleService { core.google }
+    /// Where channels of production are managed, with the real port.
+    package var productionManagementAddress: SocketAddress { productionManagement.address }
+    /// Where channels of the sandbox are managed, with the real port.
+    package var sandboxManagementAddress: SocketAddress { sandboxManagement.address }
     /// Where the control listener is; nil without one.
     package var controlAddress: SocketAddress? { control.withLock { $0?.address } }
     /// What a sender must trust.
@@ -22,6 +26,8 @@ package final class Simulator: Sendable {
     private let production: PushPort
     private let sandbox: PushPort
     private let googlePort: GooglePort
+    private let productionManagement: PushPort
+    private let sandboxManagement: PushPort
     /// It serves this simulator, and is let go by `stop`.
     private let control = Mutex<ControlListener?>(nil)
 
@@ -36,11 +42,17 @@ package final class Simulator: Sendable {
         for account in configuration.googleAccounts { core.google.register(account) }
         let loops = try (0..<max(configuration.eventLoopCount, 1)).map { try EventLoop.start(name: "simulator-\($0)") }
         do {
+            func open(
+                _ address: SocketAddress, _ kind: PortKind, _ environment: PushEnvironment
+            ) async throws -> PushPort {
+                try await PushPort.open(address, kind: kind, environment: environment, loops: loops, core: core)
+            }
             let simulator = Simulator(
                 core: core, certificateAuthority: authority, loops: loops,
-                production: try await PushPort.open(
-                    configuration.productionAddress, environment: .production, loops: loops, core: core),
-                sandbox: try await PushPort.open(configuration.sandboxAddress, environment: .sandbox, loops: loops, core: core),
+                production: try await open(configuration.productionAddress, .push, .production),
+                sandbox: try await open(configuration.sandboxAddress, .push, .sandbox),
+                productionManagement: try await open(configuration.productionManagementAddress, .management, .production),
+                sandboxManagement: try await open(configuration.sandboxManagementAddress, .management, .sandbox),
                 googlePort: try await GooglePort.open(configuration.googleAddress, loop: loops[0], core: core))
             if let address = configuration.controlAddress {
                 let control = try await ControlListener.open(address, loop: loops[0], simulator: simulator)
@@ -55,7 +67,7 @@ package final class Simulator: Sendable {
 
     private init(
         core: SimulatorCore, certificateAuthority: CertificateAuthority, loops: [EventLoop], production: PushPort,
-        sandbox: PushPort, googlePort: GooglePort
+        sandbox: PushPort, productionManagement: PushPort, sandboxManagement: PushPort, googlePort: GooglePort
     ) {
         self.core = core
         self.certificateAuthority = certificateAuthority
@@ -63,6 +75,8 @@ package final class Simulator: Sendable {
         self.production = production
         self.sandbox = sandbox
         self.googlePort = googlePort
+        self.productionManagement = productionManagement
+        self.sandboxManagement = sandboxManagement
     }
 
     private static func context(_ authority: CertificateAuthority, _ hosts: [String]) throws -> TLSContext {
@@ -80,10 +94,9 @@ package final class Simulator: Sendable {
             return control
         }
         await control?.close()
-        await production.close()
-        await sandbox.close()
         core.google.release()
         await googlePort.close()
+        for port in [production, sandbox, productionManagement, sandboxManagement] { await port.close() }
         for connection in core.openConnections { await connection.finish() }
         for loop in loops { loop.stop() }
     }
@@ -159,11 +172,12 @@ extension Simulator {
         }
     }
 
-    /// Back to the beginning: no rules, no device tokens, no records. Keys, settings and connections stay; held requests are answered.
+    /// Back to the beginning: no rules, no device tokens, no channels, no records. Keys, settings and connections stay; held requests are answered.
     package func reset() async {
         core.rules.removeAll()
         await release()
         core.devices.removeAll()
+        core.channels.removeAll()
         core.keys.forgetTokens()
         core.google.reset()
         core.log.removeAll()

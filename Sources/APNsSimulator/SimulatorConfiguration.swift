@@ -11,6 +11,10 @@ package struct SimulatorConfiguration: Sendable {
     package var googleAddress = SocketAddress.loopback
     /// Service accounts known from the start.
     package var googleAccounts: [GoogleAccount] = []
+    /// Where channels of production are managed. Default: loopback, any free port.
+    package var productionManagementAddress = SocketAddress.loopback
+    /// Where channels of the sandbox are managed. Default: loopback, any free port.
+    package var sandboxManagementAddress = SocketAddress.loopback
     /// Where the control listener is; nil for none, which is the default: a test in the same process needs none.
     package var controlAddress: SocketAddress?
     /// Signs the certificate of the push listeners; nil makes a new one.

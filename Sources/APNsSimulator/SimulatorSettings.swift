@@ -26,6 +26,14 @@ package struct SimulatorSettings: Equatable, Sendable {
     package var providerTokenUpdateSeconds: Int64 = 1200
     /// Added to the simulator's clock, in seconds; any sign. Default 0.
     package var clockOffsetSeconds: Int64 = 0
+    /// Whether the apps may use broadcast channels, which a box in Apple's portal says. Default true.
+    package var broadcastIsEnabled = true
+    /// Channels of an app and environment. Default 10,000, as Apple documents.
+    package var channelLimit = 10_000
+    /// Whether reasons are spelt as the documentation of channels prints them where the wire differs: `FeatureNotEnabled`. Default false.
+    package var spellsReasonsAsDocumented = false
+    /// Whether connections for the management of channels are taken. Off, they end as soon as they are made.
+    package var takesManagement = true
     /// Whether the push listeners are open. Off, the ports refuse connections; on again, they are the same ports.
     package var listens = true
 

@@ -59,9 +59,9 @@ enum EnvironmentVariables {
     static var all: [String: String] {
         var variables: [String: String] = [:]
         for name in [
-            "LISTEN", "SANDBOX_LISTEN", "GOOGLE_LISTEN", "SERVICE_ACCOUNT", "CONTROL_LISTEN", "CA_FILE", "PUBLIC_KEY",
-            "EVENT_LOOPS", "MAX_STREAMS", "LATENCY",
-            "NO_RECORD",
+            "LISTEN", "SANDBOX_LISTEN", "GOOGLE_LISTEN", "SERVICE_ACCOUNT", "CHANNELS_LISTEN", "SANDBOX_CHANNELS_LISTEN",
+            "CONTROL_LISTEN", "CA_FILE", "PUBLIC_KEY",
+            "EVENT_LOOPS", "MAX_STREAMS", "LATENCY", "NO_RECORD",
         ] {
             // The value is copied before anything can change the environment.
             if let value = unsafe getenv("APNS_SIMULATOR_\(name)") {

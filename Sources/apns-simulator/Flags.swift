@@ -15,11 +15,14 @@ struct Flags {
         Usage: apns-simulator [FLAG VALUE]...
 
         Plays Apple's push service on this machine, over TLS and HTTP/2. Prints one line when it is ready:
-        production=HOST:PORT sandbox=HOST:PORT google=HOST:PORT control=HOST:PORT ca=PATH
+        production=HOST:PORT sandbox=HOST:PORT google=HOST:PORT channels=HOST:PORT sandbox-channels=HOST:PORT control=HOST:PORT ca=PATH
 
           --listen HOST:PORT          takes pushes for production (127.0.0.1:0: any free port)
           --sandbox-listen HOST:PORT  takes pushes for the sandbox (127.0.0.1:0)
           --google-listen HOST:PORT   plays Google: the token endpoint and FCM (127.0.0.1:0)
+          --channels-listen HOST:PORT manages broadcast channels of production (127.0.0.1:0)
+          --sandbox-channels-listen HOST:PORT
+                                      manages broadcast channels of the sandbox (127.0.0.1:0)
           --control-listen HOST:PORT  takes control requests, HTTP/1.1 in clear (127.0.0.1:0)
           --ca-file PATH              writes the certificate that senders must trust there, and its key beside it
                                       as PATH.key; both are used again when they exist
@@ -44,8 +47,9 @@ struct Flags {
     private var configuration = SimulatorConfiguration()
 
     private static let withValue = [
-        "listen", "sandbox-listen", "google-listen", "service-account", "control-listen", "ca-file", "public-key", "event-loops",
-        "max-streams", "latency",
+        "listen", "sandbox-listen", "google-listen", "service-account", "channels-listen", "sandbox-channels-listen",
+        "control-listen", "ca-file", "public-key",
+        "event-loops", "max-streams", "latency",
     ]
     private static let withoutValue = ["no-record"]
 
@@ -101,6 +105,8 @@ struct Flags {
         case "sandbox-listen": configuration.sandboxAddress = try Flags.address(name, value)
         case "google-listen": configuration.googleAddress = try Flags.address(name, value)
         case "service-account": serviceAccountPath = value
+        case "channels-listen": configuration.productionManagementAddress = try Flags.address(name, value)
+        case "sandbox-channels-listen": configuration.sandboxManagementAddress = try Flags.address(name, value)
         case "control-listen": configuration.controlAddress = try Flags.address(name, value)
         case "ca-file": authorityPath = value
         case "public-key": keys.append(try KeyFile(value))

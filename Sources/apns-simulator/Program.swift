@@ -42,6 +42,7 @@ import Synchronization
         StandardStream.output.write(
             "production=\(simulator.productionAddress) sandbox=\(simulator.sandboxAddress)"
                 + " google=\(simulator.googleAddress)"
+                + " channels=\(simulator.productionManagementAddress) sandbox-channels=\(simulator.sandboxManagementAddress)"
                 + " control=\(simulator.controlAddress.map { "\($0)" } ?? "none") ca=\(authorityPath ?? "none")\n")
     }
 

@@ -9,11 +9,15 @@ import Security
 /// | `GET /` | addresses of the push listeners, and the certificate to trust |
 /// | `POST /tokens` | declares a device token, or an array of them: `token`, `environment`, `state`, `since`, `topic` |
 /// | `GET /tokens?token=&limit=` | what was sent to each |
+/// | `GET /channels?bundle_id=&environment=` | broadcast channels, and what was sent to each |
+/// | `POST /channels`, `DELETE /channels?channel_id=` | a channel of another program with the same key: `bundle_id`, `environment`, `policy` |
+/// | `POST /subscriptions` | puts a device on a channel: `token`, `channel_id`, `environment`; or counts devices: `channel_id`, `count` |
+/// | `GET /subscriptions?token=` | the channels a device is on, and what it was delivered |
 /// | `POST /keys`, `DELETE /keys/ID` | `team_id`, `key_id`, `public_key` (PEM), `environments`, `topics`, `related_key_ids` |
 /// | `POST /rules`, `GET /rules`, `DELETE /rules[/ID]` | a rule or an array of them: see `RuleReader` |
 /// | `POST /release` | answers held requests: `count`, `token` |
 /// | `POST /connections` | `settings`, `goaway`, `stall_ms`, `close` for every open connection, now; `environment` |
-/// | `GET /requests?since=&limit=&token=&environment=&event=&settled=` | what was received; with `wait_ms=&count=` waits for it |
+/// | `GET /requests?since=&limit=&token=&environment=&event=&operation=&settled=` | what was received; with `wait_ms=&count=` waits for it |
 /// | `GET /stats` | sums |
 /// | `GET /settings`, `PUT /settings` | see `SettingsReader`; what is not named stays |
 /// | `POST /reset` | forgets rules, tokens and records |
@@ -45,6 +49,11 @@ struct ControlHandler: HTTPHandler {
         case ("GET", "stats", 1): return StatisticsWriter.response(simulator.statistics)
         case ("GET", "tokens", 1): return try tokens(RequestParameters(request))
         case ("POST", "tokens", 1): return try declareTokens(request)
+        case ("GET", "channels", 1): return try channels(request)
+        case ("POST", "channels", 1): return try makeChannel(request)
+        case ("DELETE", "channels", 1): return try deleteChannel(request)
+        case ("POST", "subscriptions", 1): return try subscribe(request)
+        case ("GET", "subscriptions", 1): return try subscriptions(RequestParameters(request))
         case ("POST", "keys", 1): return try registerKeys(request)
         case ("DELETE", "keys", 2):
             return simulator.revoke(keyID: segments[1]) ? HTTPResponse(status: 204) : ControlHandler.notFound

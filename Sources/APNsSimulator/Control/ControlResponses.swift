@@ -34,6 +34,8 @@ extension ControlHandler {
             writer.member("production", simulator.productionAddress.description)
             writer.member("sandbox", simulator.sandboxAddress.description)
             writer.member("google", simulator.googleAddress.description)
+            writer.member("production_channels", simulator.productionManagementAddress.description)
+            writer.member("sandbox_channels", simulator.sandboxManagementAddress.description)
             writer.member("ca", String(decoding: simulator.certificateAuthority.certificatePEM, as: UTF8.self))
             writer.endObject()
         }

@@ -12,6 +12,8 @@ enum RecordWriter {
         writer.member("connection", request.connection)
         writer.member("stream", request.streamID)
         writer.member("token", request.token.map(Hexadecimal.encode))
+        writer.member("operation", request.operation?.rawValue)
+        writer.member("channel_id", request.channelID)
         writer.member("provider_token", request.providerToken)
         writer.member("event", request.reading.event?.rawValue)
         writer.member("timestamp", request.reading.timestamp)

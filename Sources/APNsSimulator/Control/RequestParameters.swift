@@ -25,6 +25,7 @@ struct RequestParameters {
                 }
                 query.token = token
             case "environment": query.environment = try RequestParameters.choice(name, value)
+            case "operation": query.operation = try RequestParameters.choice(name, value)
             case "event": query.event = try RequestParameters.choice(name, value)
             default: throw ControlError("\(name) is not known")
             }

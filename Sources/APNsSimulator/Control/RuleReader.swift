@@ -3,8 +3,8 @@ import JSON
 
 /// Reads rules as the control listener takes them.
 ///
-/// When: `on` (request or connection), `environment`, `token`, `topic`, `event`, `provider_token` (1 is the first one seen), `after`,
-/// `every`, `fraction`, `count`. What: `answer` (`status`, `reason`, `timestamp`, `headers`, `body`), `delay_ms` (a number or two),
+/// When: `on` (request or connection), `environment`, `token`, `topic`, `event`, `operation` (create, read, delete, list or publish, of
+/// channels), `provider_token` (1 is the first one seen), `after`, `every`, `fraction`, `count`. What: `answer` (`status`, `reason`, `timestamp`, `headers`, `body`), `delay_ms` (a number or two),
 /// `no_answer`, `hold`, `goaway` (`last`: a stream, all, none, this or before; `code`, `debug`), `reset` (`code`), `settings`,
 /// `stall_ms`, `close` (before or after); for connections `refuse`, `ignore_handshake`, `foreign_certificate`, `settings`.
 enum RuleReader {
@@ -25,6 +25,7 @@ enum RuleReader {
         condition.token = try object.token("token")
         condition.topic = try object.string("topic")
         condition.event = try object.choice("event", PayloadReading.Event.self)
+        condition.operation = try object.choice("operation", ChannelOperation.self)
         condition.providerToken = try object.integer("provider_token", in: counts).map { Int($0) }
         condition.after = Int(try object.integer("after", in: counts) ?? 0)
         condition.every = Int(try object.integer("every", in: 1...counts.upperBound) ?? 1)

@@ -26,6 +26,11 @@ enum SettingsReader {
             try object.integer("provider_token_update_s", in: seconds) ?? changed.providerTokenUpdateSeconds
         changed.clockOffsetSeconds =
             try object.integer("clock_offset_s", in: -1_000_000_000...1_000_000_000) ?? changed.clockOffsetSeconds
+        changed.broadcastIsEnabled = try object.bool("broadcast_enabled") ?? changed.broadcastIsEnabled
+        if let number = try object.integer("channel_limit", in: 0...1_000_000) { changed.channelLimit = Int(number) }
+        changed.spellsReasonsAsDocumented =
+            try object.bool("documented_spelling") ?? changed.spellsReasonsAsDocumented
+        changed.takesManagement = try object.bool("take_management") ?? changed.takesManagement
         changed.listens = try object.bool("listen") ?? changed.listens
         try object.finish()
         settings = changed
@@ -50,6 +55,10 @@ enum SettingsReader {
         writer.member("clock_tolerance_s", settings.clockToleranceSeconds)
         writer.member("provider_token_update_s", settings.providerTokenUpdateSeconds)
         writer.member("clock_offset_s", settings.clockOffsetSeconds)
+        writer.member("broadcast_enabled", settings.broadcastIsEnabled)
+        writer.member("channel_limit", settings.channelLimit)
+        writer.member("documented_spelling", settings.spellsReasonsAsDocumented)
+        writer.member("take_management", settings.takesManagement)
         writer.member("listen", settings.listens)
         writer.endObject()
     }

@@ -60,7 +60,7 @@ enum HeaderRules {
     }
 
     /// 8-4-4-4-12 hexadecimal digits; Apple documents lower case, and takes both.
-    private static func isCanonicalUUID(_ text: String) -> Bool {
+    static func isCanonicalUUID(_ text: String) -> Bool {
         guard text.utf8.count == 36 else { return false }
         for (position, byte) in text.utf8.enumerated() {
             switch position {
@@ -80,7 +80,7 @@ enum HeaderRules {
     }
 
     /// Whole seconds since 1970, zero included.
-    private static func isExpiration(_ text: String) -> Bool {
+    static func isExpiration(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy { UInt8(ascii: "0") <= $0 && $0 <= UInt8(ascii: "9") } && Int64(text) != nil
     }
 

@@ -10,6 +10,9 @@ struct Verdict {
     /// The provider token, when it was let in.
     var providerToken: VerifiedToken?
     var reading = PayloadReading()
+
+    /// What Apple answers when no rule wants otherwise.
+    var answer: PushAnswer { reason.map { PushAnswer($0, timestampMilliseconds: timestampMilliseconds) } ?? .accepted }
 }
 
 /// Asks Apple's questions in Apple's order: the request, who sends it, what it carries, and only then to whom.
@@ -29,7 +32,9 @@ struct Judge {
         }
         verdict.reason =
             requestViolation(push)
-            ?? providerTokenViolation(push, binding: &binding, settings: settings, now: now, verdict: &verdict)
+            ?? ProviderTokenCheck(environment: environment, keys: keys).violation(
+                authorization: push.authorization, binding: &binding, settings: settings, now: now,
+                providerToken: &verdict.providerToken)
             ?? HeaderRules.firstViolation(of: push) ?? keyTopicViolation(push, verdict) ?? HeaderRules.bodyViolation(of: push)
         if verdict.reason == nil { judgeDevice(push, settings: settings, verdict: &verdict) }
         return verdict
@@ -42,37 +47,6 @@ struct Judge {
         case .nowhere: return .missingDeviceToken
         case .device: return push.repeatsField ? .duplicateHeaders : nil
         }
-    }
-
-    private func providerTokenViolation(
-        _ push: PushRequest, binding: inout ConnectionBinding, settings: SimulatorSettings, now: Int64, verdict: inout Verdict
-    ) -> Reason? {
-        guard let text = push.authorization.flatMap(Judge.bearerToken) else { return .missingProviderToken }
-        let generation = keys.generation
-        guard
-            let verified = binding.known(text, generation: generation)
-                ?? keys.verify(text, acceptsDER: settings.acceptsDERSignatures)
-        else {
-            return .invalidProviderToken
-        }
-        let age = now / 1000 - verified.issuedAt
-        if age > settings.providerTokenLifetimeSeconds { return .expiredProviderToken }
-        if age < -settings.clockToleranceSeconds { return .invalidProviderToken }
-        guard verified.key.environments.contains(environment) else { return .badEnvironmentKeyInToken }
-        if let reason = binding.admit(
-            text, verified, generation: generation, now: now, interval: settings.providerTokenUpdateSeconds * 1000)
-        {
-            return reason
-        }
-        verdict.providerToken = verified
-        return nil
-    }
-
-    /// The text behind `bearer`; nil for another scheme or nothing at all.
-    static func bearerToken(_ field: String) -> String? {
-        let parts = field.split(separator: " ", maxSplits: 1)
-        guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
-        return String(parts[1])
     }
 
     private func keyTopicViolation(_ push: PushRequest, _ verdict: Verdict) -> Reason? {

@@ -10,6 +10,8 @@ package struct PayloadReading: Equatable, Sendable {
         case start, update, end
     }
     package var event: Event?
+    /// `aps.input-push-channel`: the channel a start puts the device on.
+    package var channelID: String?
     /// `aps.timestamp`, in seconds since 1970.
     package var timestamp: Int64?
     /// One sentence each; empty when a device would take the push.
@@ -34,6 +36,7 @@ package struct PayloadReading: Equatable, Sendable {
         var checks = LiveActivityShape(aps: aps, now: now)
         checks.run()
         event = checks.event
+        channelID = aps["input-push-channel"]?.string
         timestamp = checks.timestamp
         shapeErrors = checks.errors
     }

@@ -1,6 +1,6 @@
 /// Why a push was refused, in the spelling of Apple's response table.
 ///
-/// Source: Apple, "Handling notification responses from APNs".
+/// Sources: Apple, "Handling notification responses from APNs" and "Handling error responses from APNs" (broadcast).
 package enum Reason: String, CaseIterable, Sendable {
     case badCollapseID = "BadCollapseId"
     case badDeviceToken = "BadDeviceToken"
@@ -16,6 +16,17 @@ package enum Reason: String, CaseIterable, Sendable {
     case missingTopic = "MissingTopic"
     case payloadEmpty = "PayloadEmpty"
     case topicDisallowed = "TopicDisallowed"
+    // Of broadcast channels; the documentation prints `FeatureNotEnabled`, every capture of the wire the other spelling.
+    case badChannelID = "BadChannelId"
+    case badRequestParameters = "BadRequestParams"
+    case badRequestPayload = "BadRequestPayload"
+    case broadcastFeatureNotEnabled = "BroadcastFeatureNotEnabled"
+    case cannotCreateChannelConfiguration = "CannotCreateChannelConfig"
+    case channelNotRegistered = "ChannelNotRegistered"
+    case featureNotEnabled = "FeatureNotEnabled"
+    case missingChannelID = "MissingChannelId"
+    case missingPushType = "MissingPushType"
+    case topicMismatch = "TopicMismatch"
     /// The table prints `BadEnvironmentKeyIdInToken`; every capture of the wire shows this spelling.
     case badEnvironmentKeyInToken = "BadEnvironmentKeyInToken"
     case expiredProviderToken = "ExpiredProviderToken"
@@ -39,10 +50,11 @@ package enum Reason: String, CaseIterable, Sendable {
         switch self {
         case .badCollapseID, .badDeviceToken, .badExpirationDate, .badMessageID, .badPriority, .badTopic, .deviceTokenNotForTopic,
             .duplicateHeaders, .idleTimeout, .invalidPushType, .missingDeviceToken, .missingTopic, .payloadEmpty,
-            .topicDisallowed:
+            .topicDisallowed, .badChannelID, .badRequestParameters, .badRequestPayload, .broadcastFeatureNotEnabled,
+            .cannotCreateChannelConfiguration, .channelNotRegistered, .featureNotEnabled, .missingChannelID, .missingPushType:
             400
         case .badEnvironmentKeyInToken, .expiredProviderToken, .forbidden, .invalidProviderToken, .missingProviderToken,
-            .unrelatedKeyIDInToken:
+            .topicMismatch, .unrelatedKeyIDInToken:
             403
         case .badPath: 404
         case .methodNotAllowed: 405

@@ -26,6 +26,10 @@ package struct RecordedRequest: Sendable {
     package var streamID: Int32
     /// The device token of the path; nil when that holds none.
     package var token: [UInt8]?
+    /// What it wants of broadcast channels; nil for a push to a device.
+    package var operation: ChannelOperation?
+    /// `apns-channel-id` of such a request.
+    package var channelID: String?
     /// Number of the provider token among the distinct ones that were let in; nil when it was not.
     package var providerToken: Int?
     /// What the payload says of itself, and the errors of its shape.
@@ -51,11 +55,19 @@ package struct RequestQuery: Sendable {
     package var token: [UInt8]?
     package var environment: PushEnvironment?
     package var event: PayloadReading.Event?
+    /// Only requests of broadcast channels that want this.
+    package var operation: ChannelOperation?
     /// Only requests that are not pending any more.
     package var isSettled = false
 
     /// Every request.
     package init() {}
+
+    /// Requests of broadcast channels.
+    package init(operation: ChannelOperation, since: Int = 0) {
+        self.operation = operation
+        self.since = since
+    }
 
     /// Requests for one device token, numbered higher than `since`.
     package init(token: [UInt8], since: Int = 0) {
@@ -66,6 +78,7 @@ package struct RequestQuery: Sendable {
     func matches(_ request: RecordedRequest) -> Bool {
         request.number > since && (token == nil || token == request.token)
             && (environment == nil || environment == request.environment)
-            && (event == nil || event == request.reading.event) && !(isSettled && request.outcome == .pending)
+            && (event == nil || event == request.reading.event) && (operation == nil || operation == request.operation)
+            && !(isSettled && request.outcome == .pending)
     }
 }

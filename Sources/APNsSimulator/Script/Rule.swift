@@ -28,6 +28,8 @@ package struct Rule: Sendable {
         package var token: [UInt8]?
         package var topic: String?
         package var event: PayloadReading.Event?
+        /// What a request wants of broadcast channels; pushes to devices want nothing of them.
+        package var operation: ChannelOperation?
         /// Number of the provider token among the distinct ones that were let in, from 1.
         package var providerToken: Int?
         /// Matches to let pass first. Default 0.
@@ -45,7 +47,8 @@ package struct Rule: Sendable {
 
     /// What happens. Several parts can happen to one request.
     package struct Effect: Sendable {
-        /// Answers this instead of 200.
+        /// Answers this instead of success. A request of channels that a status of 300 or more refuses is not carried out; one that
+        /// is answered late or never is.
         package var answer: PushAnswer?
         /// Waits so many milliseconds before the answer, drawn evenly.
         package var delayMilliseconds: ClosedRange<Int64>?

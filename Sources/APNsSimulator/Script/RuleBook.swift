@@ -12,6 +12,7 @@ final class RuleBook: Sendable {
         var topic: String?
         var event: PayloadReading.Event?
         var providerToken: Int?
+        var operation: ChannelOperation?
     }
 
     fileprivate struct Entry {
@@ -108,6 +109,7 @@ extension Rule.Condition {
     func matches(_ circumstances: RuleBook.Circumstances) -> Bool {
         (environment == nil || environment == circumstances.environment) && (token == nil || token == circumstances.token)
             && (topic == nil || topic == circumstances.topic) && (event == nil || event == circumstances.event)
+            && (operation == nil || operation == circumstances.operation)
             && (providerToken == nil || providerToken == circumstances.providerToken)
     }
 }

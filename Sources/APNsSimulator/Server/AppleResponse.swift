@@ -3,11 +3,15 @@ import JSON
 
 /// Turns an answer into the response Apple sends for it.
 enum AppleResponse {
-    /// - Parameter messageID: the `apns-id` to echo; nil makes one.
-    static func response(for answer: PushAnswer, messageID: String?, environment: PushEnvironment) -> HTTPResponse {
+    /// - Parameters:
+    ///   - messageID: the `apns-id`, or the `apns-request-id` of a request of channels, to echo; nil makes one.
+    ///   - isOfChannels: whether the request was one of channels.
+    static func response(
+        for answer: PushAnswer, messageID: String?, environment: PushEnvironment, isOfChannels: Bool = false
+    ) -> HTTPResponse {
         var headers = HTTPHeaders()
-        headers.append("apns-id", messageID ?? randomUUID())
-        if environment == .sandbox { headers.append("apns-unique-id", randomUUID()) }
+        headers.append(isOfChannels ? "apns-request-id" : "apns-id", messageID ?? randomUUID())
+        if environment == .sandbox, !isOfChannels { headers.append("apns-unique-id", randomUUID()) }
         let body = answer.body ?? body(for: answer)
         if !body.isEmpty, answer.headers["content-type"] == nil { headers.append("content-type", "application/json") }
         for field in answer.headers { headers.append(field.name, field.value) }

@@ -8,6 +8,10 @@ struct PendingAnswer {
     let token: [UInt8]?
     let tokenIndex: Int?
     let event: PayloadReading.Event?
+    /// The channel that an accepted start puts the device on.
+    var channelID: String?
+    /// Whether it answers a request of channels, whose header fields are named otherwise.
+    var isOfChannels = false
     /// Whether a script wants this stream to wait for ever.
     var isSilent = false
 }

@@ -14,6 +14,7 @@ actor PushConnection: ReadinessHandler {
     static let bodyByteCountLimit = 1 << 20
 
     nonisolated let number: Int
+    private let kind: PortKind
     let environment: PushEnvironment
     let core: SimulatorCore
     let loop: EventLoop
@@ -22,6 +23,7 @@ actor PushConnection: ReadinessHandler {
     /// nil: speaks as it should. Otherwise the connection is kept and ignored.
     private let ignoresHandshake: Bool
     private let judge: Judge
+    private let channelJudge: ChannelJudge
     var binding = ConnectionBinding()
     /// Streams that have no answer yet.
     var pending: [Int32: PendingAnswer] = [:]
@@ -47,14 +49,16 @@ actor PushConnection: ReadinessHandler {
 
     /// - Parameter effect: what the rules for connections want of this one.
     init(
-        accepted descriptor: consuming FileDescriptor, number: Int, environment: PushEnvironment, loop: EventLoop,
+        accepted descriptor: consuming FileDescriptor, number: Int, kind: PortKind, environment: PushEnvironment, loop: EventLoop,
         core: SimulatorCore, effect: Rule.Effect?
     ) throws {
         self.number = number
+        self.kind = kind
         self.environment = environment
         self.loop = loop
         self.core = core
         judge = Judge(environment: environment, keys: core.keys, devices: core.devices)
+        channelJudge = ChannelJudge(environment: environment, keys: core.keys, channels: core.channels)
         ignoresHandshake = effect?.ignoresHandshake ?? false
         let context = effect?.showsForeignCertificate == true ? core.foreignTLS : core.tls
         var limits = HTTP2ServerLimits()
@@ -148,11 +152,13 @@ actor PushConnection: ReadinessHandler {
         if isFinished || closesWhenFlushed || streamID > lastAnsweredStream { return }
         highestStream = max(highestStream, streamID)
         let push = PushRequest(request)
+        let channelRequest = ChannelRequest(request, port: kind)
         let now = core.now(settings)
         let wasAuthenticated = binding.isAuthenticated
-        let verdict = judge.judge(push, binding: &binding, settings: settings, now: now)
+        let verdict = judge(push, channelRequest, settings, now: now)
         let record = RecordedRequest(
             receivedAt: now, environment: environment, connection: number, streamID: streamID, token: verdict.token,
+            operation: channelRequest?.operation, channelID: channelRequest?.channelID,
             providerToken: verdict.providerToken?.number, reading: verdict.reading,
             request: settings.recordsRequests ? request : nil)
         let requestNumber = core.log.append(record, openStreams: session.openStreamCount, settings: settings)
@@ -165,14 +171,30 @@ actor PushConnection: ReadinessHandler {
                 on: .request,
                 RuleBook.Circumstances(
                     environment: environment, token: verdict.token, topic: push.topic, event: verdict.reading.event,
-                    providerToken: verdict.providerToken?.number))
+                    providerToken: verdict.providerToken?.number, operation: channelRequest?.operation))
         }
-        let judged = verdict.reason.map { PushAnswer($0, timestampMilliseconds: verdict.timestampMilliseconds) } ?? .accepted
+        var answer = effect?.answer ?? verdict.answer
+        if let channelRequest, answer.status < 300 {
+            answer = core.channels.perform(
+                channelRequest, reading: verdict.reading, environment: environment, settings: settings, now: now)
+        }
         pending[streamID] = PendingAnswer(
-            requestNumber: requestNumber, answer: effect?.answer ?? judged,
-            messageID: verdict.reason == .badMessageID ? nil : push.messageID, token: verdict.token,
-            tokenIndex: verdict.tokenIndex, event: verdict.reading.event)
-        try answer(streamID, as: effect, settings)
+            requestNumber: requestNumber, answer: answer,
+            messageID: verdict.reason == .badMessageID ? nil : channelRequest?.requestID ?? push.messageID, token: verdict.token,
+            tokenIndex: verdict.tokenIndex, event: verdict.reading.event,
+            channelID: verdict.reading.event == .start ? verdict.reading.channelID : nil,
+            isOfChannels: channelRequest != nil || kind == .management)
+        try self.answer(streamID, as: effect, settings)
+    }
+
+    private func judge(
+        _ push: PushRequest, _ channelRequest: ChannelRequest?, _ settings: SimulatorSettings, now: Int64
+    ) -> Verdict {
+        if let channelRequest {
+            return channelJudge.judge(channelRequest, binding: &binding, settings: settings, now: now)
+        }
+        guard kind == .push else { return Verdict(reason: .badPath) }
+        return judge.judge(push, binding: &binding, settings: settings, now: now)
     }
 
     /// Sends what the session has to say, as far as the socket takes it.

@@ -65,12 +65,18 @@ extension PushConnection {
 
     private func answer(_ streamID: Int32) throws {
         guard let answer = pending.removeValue(forKey: streamID) else { return }
-        let response = AppleResponse.response(for: answer.answer, messageID: answer.messageID, environment: environment)
+        let response = AppleResponse.response(
+            for: answer.answer, messageID: answer.messageID, environment: environment, isOfChannels: answer.isOfChannels)
         guard try session.respond(streamID: streamID, response: response) else {
             core.log.settle(answer.requestNumber, .unanswered)
             return
         }
-        if answer.answer.status == 200, let index = answer.tokenIndex { core.devices.accepted(index, event: answer.event) }
+        if answer.answer.status == 200, let index = answer.tokenIndex {
+            core.devices.accepted(index, event: answer.event)
+            if let token = answer.token, let channelID = answer.channelID {
+                _ = core.channels.subscribe(token, to: channelID, environment: environment, now: core.now(core.settings))
+            }
+        }
         core.log.settle(answer.requestNumber, .answered(status: answer.answer.status, reason: answer.answer.reason))
     }
 

@@ -1,9 +1,10 @@
 import Networking
 import Synchronization
 
-/// The listening socket of one environment. It can close and open again at the same address.
+/// A listening socket of one environment. It can close and open again at the same address.
 final class PushPort: Sendable {
     let address: SocketAddress
+    private let kind: PortKind
     private let environment: PushEnvironment
     private let loops: [EventLoop]
     private let core: SimulatorCore
@@ -11,15 +12,18 @@ final class PushPort: Sendable {
 
     /// Binds, and takes connections on all loops.
     static func open(
-        _ address: SocketAddress, environment: PushEnvironment, loops: [EventLoop], core: SimulatorCore
+        _ address: SocketAddress, kind: PortKind = .push, environment: PushEnvironment, loops: [EventLoop], core: SimulatorCore
     ) async throws -> PushPort {
-        let port = PushPort(try Listener.bind(address), environment: environment, loops: loops, core: core)
+        let port = PushPort(try Listener.bind(address), kind: kind, environment: environment, loops: loops, core: core)
         try await port.watch()
         return port
     }
 
-    private init(_ listener: Listener, environment: PushEnvironment, loops: [EventLoop], core: SimulatorCore) {
+    private init(
+        _ listener: Listener, kind: PortKind, environment: PushEnvironment, loops: [EventLoop], core: SimulatorCore
+    ) {
         address = listener.address
+        self.kind = kind
         self.environment = environment
         self.loops = loops
         self.core = core
@@ -52,7 +56,7 @@ final class PushPort: Sendable {
     private func watch() async throws {
         guard let listener = listener.withLock({ $0 }) else { return }
         for loop in loops {
-            let acceptor = Acceptor(listener: listener, environment: environment, loop: loop, core: core)
+            let acceptor = Acceptor(listener: listener, kind: kind, environment: environment, loop: loop, core: core)
             try await loop.run { Result { try acceptor.watch(shared: self.loops.count > 1) } }.get()
         }
     }
@@ -64,12 +68,14 @@ private final class Acceptor: ReadinessHandler {
     private static let pause: Duration = .milliseconds(100)
 
     private let listener: Listener
+    private let kind: PortKind
     private let environment: PushEnvironment
     private let loop: EventLoop
     private let core: SimulatorCore
 
-    init(listener: Listener, environment: PushEnvironment, loop: EventLoop, core: SimulatorCore) {
+    init(listener: Listener, kind: PortKind, environment: PushEnvironment, loop: EventLoop, core: SimulatorCore) {
         self.listener = listener
+        self.kind = kind
         self.environment = environment
         self.loop = loop
         self.core = core
@@ -97,13 +103,18 @@ private final class Acceptor: ReadinessHandler {
     }
 
     private func take(_ descriptor: consuming FileDescriptor) {
+        if kind == .management, !core.settings.takesManagement {
+            core.log.count { $0.failedConnectionCount += 1 }
+            return
+        }
         let effect = core.rules.effect(on: .connection, RuleBook.Circumstances(environment: environment))
         if effect?.refusesConnection == true {
             core.log.count { $0.failedConnectionCount += 1 }
             return
         }
         let connection = try? PushConnection(
-            accepted: descriptor, number: core.nextConnectionNumber(), environment: environment, loop: loop, core: core,
+            accepted: descriptor, number: core.nextConnectionNumber(), kind: kind, environment: environment, loop: loop,
+            core: core,
             effect: effect)
         connection?.assumeIsolated { $0.activate() }
     }

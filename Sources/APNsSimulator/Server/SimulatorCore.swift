@@ -6,6 +6,7 @@ import Synchronization
 final class SimulatorCore: Sendable {
     let keys = KeyRing()
     let devices = DeviceRegistry()
+    let channels = ChannelRegistry()
     let rules = RuleBook()
     let log = RequestLog()
     let google: GoogleService

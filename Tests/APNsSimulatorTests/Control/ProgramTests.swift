@@ -38,7 +38,7 @@ import Testing
         #expect(help.output.hasPrefix("Usage: apns-simulator"))
     }
 
-    @Test("serves a push of curl and control requests, says where, keeps its authority, and ends when told")
+    @Test("serves a push and a new channel of curl and control requests, says where, keeps its authority, and ends when told")
     func serves() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("apns-simulator-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -73,8 +73,18 @@ import Testing
                     "https://\(addresses["production"] ?? "")/3/device/\(TestPush.token(1))",
                 ])
             #expect(answer.output == "200 2")
+            let creation = try Self.run(
+                "/usr/bin/curl",
+                [
+                    "--silent", "--include", "--http2", "--cacert", authorityPath, "--header", "authorization: \(authorization)",
+                    "--data", #"{"message-storage-policy":1,"push-type":"LiveActivity"}"#,
+                    "https://\(addresses["channels"] ?? "")/1/apps/com.example.app/channels",
+                ])
+            #expect(creation.output.hasPrefix("HTTP/2 201"))
+            #expect(creation.output.contains("\napns-channel-id: "))
+            #expect(creation.output.contains("\napns-request-id: "))
             let stats = try Self.run("/usr/bin/curl", ["--silent", "http://\(addresses["control"] ?? "")/stats"])
-            #expect(stats.output.contains(#""answers":{"200":1}"#))
+            #expect(stats.output.contains(#""answers":{"200":1,"201":1}"#))
             process.terminate()
             process.waitUntilExit()
             #expect(process.terminationReason == .exit)
