@@ -3,7 +3,7 @@ import HTTP
 
 /// Tells what each answer of APNs means.
 ///
-/// Source: Apple, "Handling notification responses from APNs". A reason this version does not know is judged by its status.
+/// Sources: Apple, "Handling notification responses from APNs", and "Handling error responses from APNs" for broadcasts. A reason this version does not know is judged by its status.
 package enum ResponseClass {
     /// Shortest wait before a push that APNs answered with 5xx is sent again; it grows with each try (docs/decisions/0010).
     package static let serverErrorDelayMilliseconds: Int64 = 5_000
@@ -31,6 +31,8 @@ package enum ResponseClass {
         switch name {
         case "BadEnvironmentKeyIdInToken": .badEnvironmentKeyInToken
         case "Service Unavailable": .serviceUnavailable
+        // The documentation's spelling; the wire has `BroadcastFeatureNotEnabled`.
+        case "FeatureNotEnabled": .broadcastFeatureNotEnabled
         default: DeliveryReason(name: name).flatMap { $0.rawValue > DeliveryReason.otherClientError.rawValue ? $0 : nil }
         }
     }
@@ -51,7 +53,10 @@ package enum ResponseClass {
         case .tooManyRequests: Verdict(.deferred(reason, delayMilliseconds: delays.tooManyRequests))
         case .internalServerError: Verdict(.deferred(reason, delayMilliseconds: delays.serverError))
         case .serviceUnavailable: Verdict(.deferred(reason, delayMilliseconds: delays.serverError), .replaceConnection)
-        case .badTopic, .topicDisallowed, .missingTopic, .forbidden, .badEnvironmentKeyInToken:
+        // A channel that was deleted: nobody is on it any more.
+        case .channelNotRegistered: Verdict(.tokenDead(reason, since: nil))
+        case .badTopic, .topicDisallowed, .missingTopic, .forbidden, .badEnvironmentKeyInToken, .topicMismatch,
+            .broadcastFeatureNotEnabled:
             Verdict(.rejected(reason), .countApplicationRefusal)
         case .badCertificate, .badCertificateEnvironment: Verdict(.rejected(reason), .replaceConnection)
         default: response.status >= 500 ? verdict(byStatus: response, delays: delays) : Verdict(.rejected(reason))

@@ -175,8 +175,9 @@ actor PushConnection: ReadinessHandler {
         }
         var answer = effect?.answer ?? verdict.answer
         if let channelRequest, answer.status < 300 {
-            answer = core.channels.perform(
+            let performed = core.channels.perform(
                 channelRequest, reading: verdict.reading, environment: environment, settings: settings, now: now)
+            answer = effect?.answer ?? performed
         }
         pending[streamID] = PendingAnswer(
             requestNumber: requestNumber, answer: answer,

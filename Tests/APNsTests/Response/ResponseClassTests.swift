@@ -45,6 +45,14 @@ import Testing
         (503, "ServiceUnavailable", .deferred(.serviceUnavailable, delayMilliseconds: soon), .replaceConnection),
         (503, "Service Unavailable", .deferred(.serviceUnavailable, delayMilliseconds: soon), .replaceConnection),
         (503, "Shutdown", .deferred(.shutdown, delayMilliseconds: soon), .resendElsewhere),
+        // Of broadcast channels, in either spelling.
+        (400, "BroadcastFeatureNotEnabled", .rejected(.broadcastFeatureNotEnabled), .countApplicationRefusal),
+        (400, "FeatureNotEnabled", .rejected(.broadcastFeatureNotEnabled), .countApplicationRefusal),
+        (400, "MissingChannelId", .rejected(.missingChannelID), .nothing),
+        (400, "BadChannelId", .rejected(.badChannelID), .nothing),
+        (400, "ChannelNotRegistered", .tokenDead(.channelNotRegistered, since: nil), .nothing),
+        (400, "MissingPushType", .rejected(.missingPushType), .nothing),
+        (403, "TopicMismatch", .rejected(.topicMismatch), .countApplicationRefusal),
         // Reasons nobody knows, or none at all, are judged by their status.
         (400, "Novelty", .rejected(.otherClientError), .nothing),
         (403, nil, .rejected(.otherClientError), .nothing),
@@ -58,6 +66,7 @@ import Testing
         // Our own names for outcomes are not Apple's reasons.
         (400, "Accepted", .rejected(.otherClientError), .nothing),
         (400, "Superseded", .rejected(.otherClientError), .nothing),
+        (400, "FcmUnregistered", .rejected(.otherClientError), .nothing),
     ]
 
     @Test("follows Apple's table", arguments: table)
@@ -66,11 +75,10 @@ import Testing
         #expect(verdict == Verdict(outcome, consequence))
     }
 
-    @Test("covers every reason of Apple's that a device's push can have")
+    @Test("covers every reason of Apple's that a push can have, to a device or a channel")
     func covers() {
         let mine = Set(Self.table.compactMap { $0.1 })
-        for (reason, name) in DeliveryReason.names
-        where (401..<430).contains(reason.rawValue) || (501..<600).contains(reason.rawValue) {
+        for (reason, name) in DeliveryReason.names where (401..<600).contains(reason.rawValue) && reason.rawValue != 500 {
             #expect(mine.contains(name), "\(name)")
         }
     }
