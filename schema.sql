@@ -112,6 +112,8 @@ alter table app add column if not exists identity_key bytea;
 alter table app add column if not exists identity_required boolean not null default false;
 -- Whether Customer.io's routes answer.
 alter table app add column if not exists live_notifications boolean not null default false;
+-- Whether starts put devices on broadcast channels.
+alter table app add column if not exists broadcast_channels boolean not null default false;
 
 create table if not exists api_key (
     public_id   uuid primary key default gen_random_uuid(),
@@ -242,6 +244,14 @@ create table if not exists start_token (
     unique (app_id, type_id, token)
 ) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.02);
 
+-- Whether a start of a type may reach the sandbox, in an app whose devices are in production.
+create index if not exists start_token_sandbox on start_token (app_id, type_id) where service = 1;
+
+-- Whether a device can be put on a broadcast channel by a start: iOS 18 and later, as far as it said so.
+create or replace function joins_channels(os_version text) returns boolean
+    language sql immutable parallel safe
+    return coalesce(os_version ~ '^(1[89]|[2-9][0-9]|[1-9][0-9]{2,})([.]|$)', false);
+
 -- Why a device has no start token any more: what APNs said of its last one (a DeliveryReason). It goes when the device registers another.
 create table if not exists removed_start_token (
     app_id      int not null,
@@ -269,6 +279,8 @@ create unique index if not exists activity_running on activity (app_id, activity
 create index if not exists activity_newest on activity (app_id, activity_id, activity_number desc);
 create index if not exists activity_app on activity (app_id, activity_number desc);
 
+-- A broadcast channel is one more recipient of an activity's updates: device -1 in production, -2 in the sandbox, its token the channel's
+-- identifier.
 create table if not exists update_token (
     activity_number  bigint not null,
     device_id        bigint not null,
@@ -285,6 +297,16 @@ create unique index if not exists update_token_token on update_token (app_id, to
 create index if not exists update_token_device on update_token (app_id, device_id);
 create index if not exists update_token_age on update_token (started_at);
 
+-- Devices that asked to be on an activity's channel. Those that a start put there have that start among their deliveries.
+create table if not exists channel_member (
+    activity_number  bigint not null,
+    device_id        bigint not null,
+    app_id           int not null,
+    joined_at        timestamptz not null default now(),
+    primary key (activity_number, device_id)
+);
+create index if not exists channel_member_device on channel_member (app_id, device_id);
+
 -- An update or end that was refused because no device could be pushed, for the first device that can be within a minute: only the
 -- latest of each activity, and an end rather than an update.
 create table if not exists pending_state (
@@ -297,6 +319,41 @@ create table if not exists pending_state (
     push_timestamp  bigint,  -- its place among the activity's states; null when the activity was not known
     refused_at      timestamptz not null default clock_timestamp(),
     primary key (app_id, activity_id)
+);
+
+-- Broadcast channels ---------------------------------------------------------------------------------------------------------------
+
+-- A channel at Apple's, from the intent to make it to its deletion. A row is committed before a channel is asked for, and goes after it is
+-- known to be gone.
+create table if not exists channel (
+    request_id       uuid primary key default gen_random_uuid(),  -- apns-request-id of its creation
+    app_id           int not null references app,
+    bundle_id        text collate "C" not null,  -- channels belong to it; apps may share one
+    environment      smallint not null check (environment in (0, 1)),
+    policy           smallint not null check (policy in (0, 1)),  -- message-storage-policy
+    -- Intended (0): asked for, or nobody knows; free (1); used (2) by an activity; leaving (3): to be deleted; foreign (4): seen in
+    -- Apple's list and made by somebody else.
+    state            smallint not null check (state between 0 and 4),
+    channel_id       text collate "C" check (octet_length(channel_id) between 1 and 128),
+    activity_number  bigint check ((activity_number is null) = (state <> 2)),
+    made_at          timestamptz not null default clock_timestamp(),
+    -- Until when a request of this row may be on its way: its creation's or its deletion's.
+    busy_until       timestamptz,
+    check ((channel_id is null) = (state = 0))
+);
+create unique index if not exists channel_identifier on channel (bundle_id, environment, channel_id);
+create unique index if not exists channel_activity on channel (activity_number, environment) where state = 2;
+create index if not exists channel_state on channel (app_id, environment, state);
+
+-- One row for each bundle identifier and environment that has, or is to have, channels.
+create table if not exists channel_place (
+    bundle_id      text collate "C" not null,
+    environment    smallint not null check (environment in (0, 1)),
+    listed_at      timestamptz,  -- when Apple's list was last compared; null before the first time
+    listing        uuid,  -- the comparison that goes on
+    listing_until  timestamptz not null default '-infinity',  -- nothing is made or deleted until then
+    kept_until     timestamptz not null default '-infinity',  -- one daemon looks after the place until then
+    primary key (bundle_id, environment)
 );
 
 -- Notifications --------------------------------------------------------------------------------------------------------------------
@@ -446,6 +503,8 @@ create table if not exists fan_out (
 ) with (fillfactor = 50);
 -- The types of the tokens that a start of a list takes, where devices differ in them: the newest token of each device.
 alter table fan_out add column if not exists type_ids int[];
+-- Whether a start puts devices on the activity's channels.
+alter table fan_out add column if not exists joins_channels boolean not null default false;
 -- The sums of its taps, once their rows are no longer kept; null until then.
 alter table fan_out add column if not exists clicks bigint;
 alter table fan_out add column if not exists clicked_devices bigint;

@@ -14,6 +14,8 @@ package struct APIPorts: Sendable {
     package var registry: any DeviceRegistry
     /// Keeps devices as the users of OneSignal's wire.
     package var users: any UserRegistry
+    /// Puts devices on channels.
+    package var channels: any ChannelSubscriptions
     /// Counts taps.
     package var taps: any TapCounter
     /// Keeps stored audiences.
@@ -35,7 +37,7 @@ package struct APIPorts: Sendable {
     /// Puts the ports together.
     package init(
         directory: any PrincipalDirectory, admission: Admission, waiter: any FanOutWaiter, registry: any DeviceRegistry,
-        users: any UserRegistry, taps: any TapCounter, segments: any SegmentDirectory,
+        users: any UserRegistry, channels: any ChannelSubscriptions, taps: any TapCounter, segments: any SegmentDirectory,
         audiences: any AudienceCounter, renderer: any PayloadRenderer, reader: any NotificationReader,
         dashboards: any DashboardReader, liveNotifications: LiveNotifications, instances: any InstanceLedger,
         events: EventHub
@@ -45,6 +47,7 @@ package struct APIPorts: Sendable {
         self.waiter = waiter
         self.registry = registry
         self.users = users
+        self.channels = channels
         self.taps = taps
         self.segments = segments
         self.audiences = audiences
@@ -121,7 +124,7 @@ package struct APIHandler: HTTPHandler {
         audiences = AudienceRoutes(counter: ports.audiences, renderer: ports.renderer, now: clock.now)
         let reports = TapReports(
             taps: ports.taps, interval: settings.clickPollInterval, lookCount: settings.clickPollCount, sleep: clock.sleep)
-        devices = DeviceRoutes(registry: ports.registry, reports: reports, now: clock.now)
+        devices = DeviceRoutes(registry: ports.registry, channels: ports.channels, reports: reports, now: clock.now)
         users = UserRoutes(users: ports.users)
         liveActivities = LiveActivityRoutes(registry: ports.registry, reports: reports)
         dashboards = DashboardRoutes(deliveries: ports.dashboards)
@@ -209,9 +212,10 @@ package struct APIHandler: HTTPHandler {
             return try await segments.respond(to: request, route: route, parameter: parameter, application: application)
         case .previewAudience: return try await audiences.preview(request, application: application)
         case .countUnsaved: return try await audiences.countUnsaved(request, application: application)
-        case .registerDevice, .setUpdateToken, .setStartToken, .removeStartToken, .recordClick, .endActivity:
+        case .registerDevice, .setUpdateToken, .setStartToken, .removeStartToken, .recordClick, .endActivity, .joinChannel:
             return try await devices.respond(
-                to: request, route: route, caller: try Authentication.caller(of: request, for: route, principal, now: now()))
+                to: request, route: route, parameter: parameter,
+                caller: try Authentication.caller(of: request, for: route, principal, now: now()))
         case .readNotification: return try await reading.notification(request, id: parameter, application: application)
         case .watchNotification:
             return try await events.events(request, notification: parameter, application: application, keyDigest: keyDigest)

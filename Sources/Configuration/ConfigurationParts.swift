@@ -15,6 +15,12 @@ package struct APNsConfiguration: Sendable {
     package let production: Endpoint
     /// The host for apps run from Xcode.
     package let sandbox: Endpoint
+    /// Where pushes to broadcast channels go.
+    package let broadcastProduction: Endpoint
+    package let broadcastSandbox: Endpoint
+    /// Where broadcast channels are managed.
+    package let channelsProduction: Endpoint
+    package let channelsSandbox: Endpoint
     /// Roots trusted beside the system's, PEM.
     package let extraRootsPEM: [UInt8]?
     /// Connections of one pool, 1 to 64.
@@ -104,9 +110,15 @@ extension EnvironmentReader {
 
     mutating func apns() -> APNsConfiguration {
         let roots = apnsRoots()
+        let production = endpoint(.apnsProductionURL) ?? Endpoint(host: "api.push.apple.com", port: 443)
+        let sandbox = endpoint(.apnsSandboxURL) ?? Endpoint(host: "api.sandbox.push.apple.com", port: 443)
         return APNsConfiguration(
-            production: endpoint(.apnsProductionURL) ?? Endpoint(host: "api.push.apple.com", port: 443),
-            sandbox: endpoint(.apnsSandboxURL) ?? Endpoint(host: "api.sandbox.push.apple.com", port: 443),
+            production: production, sandbox: sandbox, broadcastProduction: endpoint(.broadcastProductionURL) ?? production,
+            broadcastSandbox: endpoint(.broadcastSandboxURL) ?? sandbox,
+            channelsProduction: endpoint(.channelsProductionURL)
+                ?? Endpoint(host: "api-manage-broadcast.push.apple.com", port: 2196),
+            channelsSandbox: endpoint(.channelsSandboxURL)
+                ?? Endpoint(host: "api-manage-broadcast.sandbox.push.apple.com", port: 2195),
             extraRootsPEM: roots, connectionCount: integer(.apnsConnections, default: 8, in: 1...64))
     }
 

@@ -13,6 +13,14 @@ package enum ConfigurationVariable: String, CaseIterable, Sendable {
     case apnsProductionURL = "OPENPUSH_APNS_PRODUCTION_URL"
     /// APNs for development. Default `https://api.sandbox.push.apple.com`.
     case apnsSandboxURL = "OPENPUSH_APNS_SANDBOX_URL"
+    /// Where pushes to broadcast channels go, for production. Default what `OPENPUSH_APNS_PRODUCTION_URL` says.
+    case broadcastProductionURL = "OPENPUSH_APNS_BROADCAST_PRODUCTION_URL"
+    /// The same for development. Default what `OPENPUSH_APNS_SANDBOX_URL` says.
+    case broadcastSandboxURL = "OPENPUSH_APNS_BROADCAST_SANDBOX_URL"
+    /// Where broadcast channels of production are managed. Default `https://api-manage-broadcast.push.apple.com:2196`.
+    case channelsProductionURL = "OPENPUSH_APNS_CHANNELS_PRODUCTION_URL"
+    /// The same for development. Default `https://api-manage-broadcast.sandbox.push.apple.com:2195`.
+    case channelsSandboxURL = "OPENPUSH_APNS_CHANNELS_SANDBOX_URL"
     /// Roots APNs may use beside the system's: PEM, or the path of a file with it. Mostly given as `OPENPUSH_APNS_CA_FILE`.
     case apnsRoots = "OPENPUSH_APNS_CA"
     /// Connections of one pool to APNs. Default 8, 1 to 64.

@@ -62,6 +62,10 @@ package struct Application: Hashable, Sendable {
     package let deviceAccess: DeviceAccess
     /// Whether Customer.io's routes answer.
     package let hasLiveNotifications: Bool
+    /// Whether starts put devices on broadcast channels.
+    package let hasBroadcastChannels: Bool
+    /// Whether they can: channels are Apple's, and need the app's own key.
+    package var usesChannels: Bool { hasBroadcastChannels && bundleID != nil && providerKey != nil }
     /// Whether the iOS devices of the app are reached through FCM: it has a service account, and no key of Apple's.
     package var relaysThroughFCM: Bool { providerKey == nil && fcmAccount != nil }
 
@@ -70,7 +74,8 @@ package struct Application: Hashable, Sendable {
         id: ApplicationID, publicID: UUID, name: String, bundleID: String?, providerKey: ProviderKey?,
         androidPackageName: String? = nil,
         fcmAccount: FCMAccount? = nil,
-        defaultEnvironment: PushEnvironment, deviceAccess: DeviceAccess = DeviceAccess(), hasLiveNotifications: Bool = false
+        defaultEnvironment: PushEnvironment, deviceAccess: DeviceAccess = DeviceAccess(), hasLiveNotifications: Bool = false,
+        hasBroadcastChannels: Bool = false
     ) {
         self.id = id
         self.publicID = publicID
@@ -82,6 +87,7 @@ package struct Application: Hashable, Sendable {
         self.defaultEnvironment = defaultEnvironment
         self.deviceAccess = deviceAccess
         self.hasLiveNotifications = hasLiveNotifications
+        self.hasBroadcastChannels = hasBroadcastChannels
     }
 }
 

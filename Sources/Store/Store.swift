@@ -77,7 +77,7 @@ package enum StoreStatements {
         + NotificationTypeStatements.all + ChunkRecordStatements.all + DeliveryReaderStatements.all
         + DeviceReaderStatements.all + DeviceStatements.all + FanOutStatements.all + MaintenanceStatements.all
         + PartitionStatements.all + PendingStateStatements.all + PrincipalStatements.all + ProviderTokenStatements.all
-        + AccessTokenStatements.all
+        + AccessTokenStatements.all + ChannelStatements.all + ChannelListingStatements.all + ActivityChannelStatements.all
         + RateLimitStatements.all + ReachabilityStatements.all + ReaderStatements.all + ResendStatements.all
         + RetentionStatements.all + SegmentStatements.all + StartStatements.all + StartTokenStatements.all
         + StatisticsStatements.all + UpdateStatements.all + UpdateTokenStatements.all + UserStatements.all + WorkerStatements.all

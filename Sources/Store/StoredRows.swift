@@ -66,7 +66,8 @@ extension QueryResult {
                 isOpen: bool(row: row, column: firstColumn + 7),
                 identityKeyPEM: isNull(row: row, column: firstColumn + 8) ? nil : bytes(row: row, column: firstColumn + 8),
                 requiresIdentity: bool(row: row, column: firstColumn + 9)),
-            hasLiveNotifications: bool(row: row, column: firstColumn + 10))
+            hasLiveNotifications: bool(row: row, column: firstColumn + 10),
+            hasBroadcastChannels: bool(row: row, column: firstColumn + 14))
     }
 }
 
@@ -75,9 +76,9 @@ extension Application {
     static let columns = """
         app.app_id, app.public_id, app.name, app.bundle_id, app.team_id, app.key_id, app.default_environment,
         app.device_routes_open, app.identity_key, app.identity_required, app.live_notifications,
-        app.android_package_name, app.fcm_project_id, app.fcm_key_id
+        app.android_package_name, app.fcm_project_id, app.fcm_key_id, app.broadcast_channels
         """
-    static let columnCount = 14
+    static let columnCount = 15
 }
 
 extension UnixMilliseconds {

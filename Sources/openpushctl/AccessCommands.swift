@@ -12,14 +12,18 @@ extension Commands {
         let isOpen = try takeSwitch("open-device-routes", &arguments)
         let requiresIdentity = try takeSwitch("require-identity", &arguments)
         let hasLiveNotifications = try takeSwitch("live-notifications", &arguments)
+        let hasBroadcastChannels = try takeSwitch("broadcast-channels", &arguments)
         let path = arguments.takeOptional("identity-key-file")
         let files = try CredentialFiles(&arguments)
         try arguments.finish()
-        guard isOpen != nil || requiresIdentity != nil || path != nil || hasLiveNotifications != nil || !files.isEmpty else {
+        guard
+            isOpen != nil || requiresIdentity != nil || path != nil || hasLiveNotifications != nil
+                || hasBroadcastChannels != nil || !files.isEmpty
+        else {
             throw CommandArguments.Mistake(
                 description:
-                    "say what to set: credentials, --open-device-routes, --identity-key-file, --require-identity or "
-                    + "--live-notifications")
+                    "say what to set: credentials, --open-device-routes, --identity-key-file, --require-identity, "
+                    + "--live-notifications or --broadcast-channels")
         }
         var pem: [UInt8]?
         if let path {
@@ -37,11 +41,16 @@ extension Commands {
                     application =
                         try await session.store.setLiveNotifications(hasLiveNotifications, of: publicID) ?? application
                 }
+                if let hasBroadcastChannels {
+                    application =
+                        try await session.store.setBroadcastChannels(hasBroadcastChannels, of: publicID) ?? application
+                }
                 return Report(
                     members: describe(application),
                     lines: [
                         "App \(application.publicID): \(describeAccess(application.deviceAccess)), "
-                            + "live notifications \(application.hasLiveNotifications ? "on" : "off")."
+                            + "live notifications \(application.hasLiveNotifications ? "on" : "off"), "
+                            + "broadcast channels \(describeChannels(application))."
                     ])
             case .unknown: throw CommandFailure.data("there is no app \(publicID); openpushctl app list shows all")
             case .unusableKey:
@@ -51,6 +60,11 @@ extension Commands {
                 throw CommandFailure.data("app \(publicID) has no identity key; give --identity-key-file as well")
             }
         }
+    }
+
+    private static func describeChannels(_ application: Application) -> String {
+        guard application.hasBroadcastChannels else { return "off" }
+        return application.usesChannels ? "on" : "on, but without a bundle identifier and a key of Apple's there are none"
     }
 
     /// How devices come in, for people.

@@ -119,6 +119,7 @@ enum Commands {
             ("identity_key", .flag(application.deviceAccess.identityKeyPEM != nil)),
             ("identity_required", .flag(application.deviceAccess.requiresIdentity)),
             ("live_notifications", .flag(application.hasLiveNotifications)),
+            ("broadcast_channels", .flag(application.hasBroadcastChannels)),
             ("android_package", .text(application.androidPackageName ?? "")),
             ("fcm_project_id", .text(application.fcmAccount?.projectID ?? "")),
         ]

@@ -55,7 +55,7 @@ import Observability
             Either or both. iOS without a key of Apple's is reached through FCM.
           app list
           app set ID [CREDENTIALS] [--open-device-routes on|off] [--identity-key-file PUBLIC.pem] [--require-identity on|off]
-                     [--live-notifications on|off]
+                     [--live-notifications on|off] [--broadcast-channels on|off]
           key create --app ID --kind rest|client|read
           key list [--app ID]
           key revoke --key-id ID

@@ -8,6 +8,7 @@ import Security
 /// Makes what sessions are made from of the certificates that are configured, and puts those that were read again into use.
 struct Certificates: Sendable {
     let services: [LoopServices]
+    let first: FirstLoopServices
     let logger: Logger
 
     /// For connections to APNs and to Google: the system's roots and further ones.
@@ -45,7 +46,11 @@ struct Certificates: Sendable {
     private func useRoots(_ reading: CertificateReading) async {
         do {
             let context = try Self.client(extraRootsPEM: try reading.apnsRootsPEM.get())
-            for service in services { await service.sender.replaceTLS(context) }
+            for service in services {
+                await service.sender.replaceTLS(context)
+                await service.broadcastSender.replaceTLS(context)
+            }
+            await first.channelManager.replaceTLS(context)
             logger.log(.info, "Read the roots for APNs again; new connections use them")
         } catch {
             refuse("The roots for APNs were not replaced: what was read again cannot be used", error)

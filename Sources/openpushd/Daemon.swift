@@ -35,11 +35,11 @@ struct Daemon: Sendable {
         let shared = try sharedServices(listeners: listeners)
         let loops = try (0..<configuration.eventLoopCount).map { try EventLoop.start(name: "loop-\($0)") }
         defer { for loop in loops { loop.stop() } }
-        let services = makeServices(loops, shared)
+        let (services, first) = makeServices(loops, shared)
         for service in services { shared.workers.hang(service.worker) }
-        let following = Task { await Certificates(services: services, logger: logger).follow(readings) }
+        let following = Task { await Certificates(services: services, first: first, logger: logger).follow(readings) }
         defer { following.cancel() }
-        try await serve(services, shared: shared, until: stops)
+        try await serve(services, first, shared: shared, until: stops)
     }
 
     // MARK: Building
@@ -62,6 +62,7 @@ struct Daemon: Sendable {
         return SharedServices(
             databaseOptions: try DatabaseOptions(url: configuration.databaseURL.exposed),
             sealingKey: configuration.masterKey.exposed, apnsConfiguration: apns,
+            broadcastConfiguration: broadcastConfiguration(),
             apnsTLS: try Certificates.client(extraRootsPEM: configuration.apns.extraRootsPEM),
             fcmConfiguration: fcmConfiguration(),
             googleTLS: try Certificates.client(extraRootsPEM: configuration.google.extraRootsPEM),
@@ -78,6 +79,17 @@ struct Daemon: Sendable {
         // Each loop has its share of what the process may send.
         fcm.messagesPerSecond = Double(configuration.google.messagesPerSecond) / Double(configuration.eventLoopCount)
         return fcm
+    }
+
+    private func broadcastConfiguration() -> BroadcastConfiguration {
+        let apns = configuration.apns
+        func endpoint(_ endpoint: Endpoint) -> APNsEndpoint { APNsEndpoint(host: endpoint.host, port: endpoint.port) }
+        var broadcast = BroadcastConfiguration()
+        broadcast.production = endpoint(apns.broadcastProduction)
+        broadcast.sandbox = endpoint(apns.broadcastSandbox)
+        broadcast.productionManagement = endpoint(apns.channelsProduction)
+        broadcast.sandboxManagement = endpoint(apns.channelsSandbox)
+        return broadcast
     }
 
     private func journals() -> (any PushJournals)? {
@@ -104,24 +116,27 @@ struct Daemon: Sendable {
         return setAside
     }
 
-    private func makeServices(_ loops: [EventLoop], _ shared: SharedServices) -> [LoopServices] {
-        // Tokens must be one a key or account: the minters live on the first loop's connections to PostgreSQL.
-        var minters: TokenMinters?
+    private func makeServices(_ loops: [EventLoop], _ shared: SharedServices) -> ([LoopServices], FirstLoopServices) {
+        var made: FirstLoopServices?
         let first = loops[0]
         let events = EventHub(executor: first, metrics: metrics, sleep: { await first.sleep(for: $0) })
-        return loops.enumerated().map { number, loop in
+        let services = loops.enumerated().map { number, loop in
             LoopServices(loop: loop, number: number, shared: shared, events: events) { store in
-                if let minters { return minters }
-                let first = TokenMinters(store: store)
-                minters = first
-                return first
+                if let made { return made }
+                let fresh = FirstLoopServices(loop: loop, store: store, shared: shared)
+                made = fresh
+                return fresh
             }
         }
+        guard let made else { preconditionFailure("there is a first loop") }
+        return (services, made)
     }
 
     // MARK: Serving
 
-    private func serve(_ services: [LoopServices], shared: SharedServices, until stops: AsyncStream<Int32>) async throws {
+    private func serve(
+        _ services: [LoopServices], _ first: FirstLoopServices, shared: SharedServices, until stops: AsyncStream<Int32>
+    ) async throws {
         for service in services { await service.pool.start() }
         let bell = NotificationListener(loop: services[0].loop, options: shared.databaseOptions, channels: ["fan_out"]) { _ in
             shared.workers.ring()
@@ -134,6 +149,7 @@ struct Daemon: Sendable {
             loop: services[0].loop, store: services[0].store, retentionDays: configuration.retentionDays, metrics: metrics,
             logger: logger)
         let keepingUp = Task { await upkeep.run() }
+        let keepingChannels = Task(executorPreference: services[0].loop) { await first.keeper.run() }
         let working = Task {
             // What a worker claims of a dead one is unknown as a whole: the journals go first.
             await watch.firstLook()
@@ -151,14 +167,18 @@ struct Daemon: Sendable {
             break
         }
         keepingUp.cancel()
+        keepingChannels.cancel()
         await bell.stop()
         let begunAt = ContinuousClock.now
-        for service in services { await service.sender.stopSubmitting() }
-        for service in services { await service.fcmSender.stopSubmitting() }
+        for service in services {
+            await service.sender.stopSubmitting()
+            await service.fcmSender.stopSubmitting()
+            await service.broadcastSender.stopSubmitting()
+        }
         // Whoever comes now is refused at once and turns to another daemon, instead of waiting for one that never answers.
         for service in services { await service.server.stopAccepting() }
         for listener in shared.listeners { listener.close() }
-        await drain(services)
+        await drain(services, first)
         watching.cancel()
         let left = configuration.drainTimeout - begunAt.duration(to: .now)
         await Deadline.wait(for: working, atMost: max(left, Self.recordingTimeout), on: services[0].loop)
@@ -167,10 +187,12 @@ struct Daemon: Sendable {
     }
 
     /// Stops taking requests and chunks; what is on the wire to APNs and FCM is answered or given up.
-    private func drain(_ services: [LoopServices]) async {
+    private func drain(_ services: [LoopServices], _ first: FirstLoopServices) async {
         let timeout = configuration.drainTimeout
         await withDiscardingTaskGroup { group in
+            group.addTask { await first.channelManager.drain(timeout: timeout) }
             for service in services {
+                group.addTask { await service.broadcastSender.drain(timeout: timeout) }
                 group.addTask { await service.worker.stop() }
                 group.addTask { await service.server.drain(timeout: timeout) }
                 group.addTask { await service.sender.drain(timeout: timeout) }

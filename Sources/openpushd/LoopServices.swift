@@ -14,6 +14,7 @@ struct SharedServices: Sendable {
     let databaseOptions: DatabaseOptions
     let sealingKey: SealingKey
     let apnsConfiguration: APNs.APNsConfiguration
+    let broadcastConfiguration: BroadcastConfiguration
     let apnsTLS: TLSContext
     let fcmConfiguration: FCMConfiguration
     let googleTLS: TLSContext
@@ -34,21 +35,23 @@ struct SharedServices: Sendable {
     let node: String
 }
 
-/// What makes tokens for push services; one for all loops.
-struct TokenMinters: Sendable {
+/// What is one in the process and lives on the first loop and its connections to PostgreSQL.
+struct FirstLoopServices: Sendable {
+    /// Tokens must be one a key or account.
     let providers: ProviderTokenMinters
     let accounts: AccessTokenMinters
+    let channelManager: ChannelManager
+    let keeper: ChannelKeeper
 
-    init(store: Store) {
+    init(loop: EventLoop, store: Store, shared: SharedServices) {
         providers = ProviderTokenMinters(vault: store)
         accounts = AccessTokenMinters(vault: store)
-    }
-}
-
-/// Refuses pushes to broadcast channels: nothing makes channels yet.
-struct NoBroadcasts: PushSender {
-    func send(_ batch: PushBatch) async -> [PushOutcome] {
-        [PushOutcome](repeating: .rejected(.credentialsRefused), count: batch.devices.count)
+        channelManager = ChannelManager(
+            loop: loop, configuration: shared.broadcastConfiguration, tls: shared.apnsTLS, minters: providers,
+            logger: shared.logger, trust: shared.apnsTrust)
+        keeper = ChannelKeeper(
+            executor: loop, directory: store, service: channelManager, clock: SystemClocks.fanOut(on: loop),
+            logger: shared.logger, metrics: shared.metrics)
     }
 }
 
@@ -66,12 +69,13 @@ struct LoopServices: Sendable {
     let store: Store
     let sender: APNsSender
     let fcmSender: FCMSender
+    let broadcastSender: BroadcastSender
     let worker: FanOutWorker
     let server: HTTPServer
 
     /// Builds the services of one loop; nothing runs yet.
     init(
-        loop: EventLoop, number: Int, shared: SharedServices, events: EventHub, minters: (Store) -> TokenMinters
+        loop: EventLoop, number: Int, shared: SharedServices, events: EventHub, first: (Store) -> FirstLoopServices
     ) {
         self.loop = loop
         let logger = shared.logger
@@ -83,21 +87,26 @@ struct LoopServices: Sendable {
         }
         store = Store(pool: pool, sealingKey: shared.sealingKey, setAside: shared.setAside)
         shared.database.add(store)
-        let minters = minters(store)
+        let first = first(store)
         sender = APNsSender(
-            loop: loop, configuration: shared.apnsConfiguration, tls: shared.apnsTLS, minters: minters.providers,
+            loop: loop, configuration: shared.apnsConfiguration, tls: shared.apnsTLS, minters: first.providers,
             logger: logger, metrics: shared.metrics, trust: shared.apnsTrust)
         fcmSender = FCMSender(
-            loop: loop, configuration: shared.fcmConfiguration, tls: shared.googleTLS, minters: minters.accounts,
+            loop: loop, configuration: shared.fcmConfiguration, tls: shared.googleTLS, minters: first.accounts,
             logger: logger, metrics: shared.metrics)
-        let senders = PushSenders(apns: sender, fcm: fcmSender, broadcast: NoBroadcasts())
+        broadcastSender = BroadcastSender(
+            loop: loop, configuration: shared.broadcastConfiguration, tls: shared.apnsTLS, minters: first.providers,
+            logger: logger, metrics: shared.metrics, trust: shared.apnsTrust)
+        let senders = PushSenders(apns: sender, fcm: fcmSender, broadcast: broadcastSender)
         let renderer = PayloadRenderers(apple: LiveActivityPayload(), android: FCMData())
         let clock = SystemClocks.fanOut(on: loop)
         worker = FanOutWorker(
             executor: loop, queue: store, journals: shared.journals, sender: senders, renderer: renderer, board: shared.board,
             jobs: shared.jobs, clock: clock, node: "\(shared.node)/\(number)", logger: logger,
             counters: FanOutCounters(metrics: shared.metrics), quarantine: shared.quarantine)
-        let ledger = AnnouncedLedger(base: store, board: shared.board) { [workers = shared.workers] in
+        let channelLedger = ChannelLedger(
+            base: store, keeper: first.keeper, clock: clock, logger: logger, metrics: shared.metrics)
+        let ledger = AnnouncedLedger(base: channelLedger, board: shared.board) { [workers = shared.workers] in
             workers.ring()
         }
         let batched = BatchedServices(store: store, loop: loop)
@@ -106,7 +115,7 @@ struct LoopServices: Sendable {
                 directory: batched.principals,
                 admission: Admission(ledger: ledger, renderer: renderer, now: { SystemClocks.now().seconds }),
                 waiter: LedgerFanOutWaiter(ledger: ledger, board: shared.board, clock: clock), registry: batched.registry,
-                users: store, taps: batched.taps, segments: store,
+                users: store, channels: store, taps: batched.taps, segments: store,
                 audiences: store, renderer: renderer, reader: store,
                 dashboards: store,
                 liveNotifications: LiveNotifications(

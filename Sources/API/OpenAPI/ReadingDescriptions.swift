@@ -69,6 +69,7 @@ enum ReadingDescriptions {
                         ("activity_id", .identifier), ("activity_type", .nullable(.identifier)),
                         ("state", .choice("active", "ended")), ("devices", .count), ("started_at", .seconds),
                         ("updates_until", .seconds), ("end_until", .seconds), ("last_notification_id", .nullable(.uuid)),
+                        ("channels", .list(of: .object(ChannelDescriptions.channel))),
                     ])))
         ], errors: [ErrorExample("unknown", .notFound("There is no activity of this id."), path: ["activity": "none"])])
 
@@ -93,19 +94,26 @@ enum ReadingDescriptions {
 
     /// How a push to a device ended.
     static let delivery: [(String, Schema)] = [
-        ("outcome", .choice("accepted", "failed", "unknown")), ("reason", .nullable(.text)), ("apns_id", .uuid), ("at", .date),
+        ("outcome", .choice("accepted", "failed", "unknown")), ("reason", .nullable(.text)), ("joined_channel", .bool),
+        ("apns_id", .uuid), ("at", .date),
         ("first_click_at", .nullable(.date)), ("taps", .count),
     ]
 
     static let deliveries = RouteDescription(
-        area: .reading, summary: "One row a device whose push has ended",
+        area: .reading, summary: "One row a device, or broadcast channel, whose push has ended",
         query: [limit(DashboardRoutes.limits, default: DashboardRoutes.defaultLimit), cursor(of: .deliveries)],
         answers: [
             .init(
                 200, "A page.",
                 .json(
                     .object([
-                        ("deliveries", .list(of: .object([("subscription_id", .nullable(.uuid))] + delivery))),
+                        (
+                            "deliveries",
+                            .list(
+                                of: .object(
+                                    [("recipient", .choice("device", "channel")), ("subscription_id", .nullable(.uuid))]
+                                        + delivery))
+                        ),
                         ("next_cursor", .nullable(.text)),
                     ])))
         ], errors: [isUnknown, wrongLimit(DashboardRoutes.limits), wrongCursor])

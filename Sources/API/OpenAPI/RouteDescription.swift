@@ -126,6 +126,8 @@ enum Example {
     static let endedActivity = "match-4"
     static let unseenActivity = "match-5"
     static let leftActivity = "match-6"
+    /// It has a broadcast channel.
+    static let broadcastActivity = "match-10"
     static let pushToken = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
     static let startToken = "80a2c1b4e5d6f70812233445566778899aabbccddeeff00112233445566778899aab"
     static let updateToken = "80b2c1b4e5d6f70812233445566778899aabbccddeeff00112233445566778899aab"

@@ -22,6 +22,7 @@ extension Route {
         case .removeStartToken: DeviceDescriptions.removeStartToken
         case .recordClick: DeviceDescriptions.recordClick
         case .endActivity: DeviceDescriptions.endActivity
+        case .joinChannel: ChannelDescriptions.join
         case .readNotification: ReadingDescriptions.notification
         case .watchNotification: ReadingDescriptions.events
         case .listNotifications: ReadingDescriptions.notifications

@@ -20,7 +20,7 @@ struct DashboardRoutes: Sendable {
         let cursor = checks.cursor(of: .deliveries)
         try checks.finish()
         guard let identifier = UUID(notification) else { throw .unknownNotification }
-        let begin = cursor.map { Int64(bitPattern: $0.words[0]) } ?? 0
+        let begin = cursor.map { Int64(bitPattern: $0.words[0]) } ?? .min
         let page = try await Refusal.catching { () async throws(StorageError) in
             try await deliveries.deliveries(of: identifier, behind: begin, limit: limit, application: application.id)
         }
@@ -70,6 +70,7 @@ struct DashboardRoutes: Sendable {
 extension DeviceDelivery {
     fileprivate func write(to writer: inout JSONWriter) {
         writer.beginObject()
+        writer.member("recipient", isChannel ? "channel" : "device")
         writer.member("subscription_id", subscriptionID.map { "\($0)" })
         writeMembers(to: &writer)
         writer.endObject()
@@ -79,6 +80,7 @@ extension DeviceDelivery {
     func writeMembers(to writer: inout JSONWriter) {
         writer.member("outcome", reason.tally.name)
         writer.member("reason", reason.tally == .failed ? reason.name : nil)
+        writer.member("joined_channel", reason == .acceptedForChannel)
         writer.member("apns_id", "\(apnsID)")
         writer.member("at", endedAt.dateText)
         writer.member("first_click_at", firstClickAt?.dateText)

@@ -5,11 +5,14 @@ import JSON
 /// What devices tell: tokens, taps and ends.
 struct DeviceRoutes: Sendable {
     let registry: any DeviceRegistry
+    let channels: any ChannelSubscriptions
     let reports: TapReports
     /// Seconds since 1970.
     let now: @Sendable () -> Int64
 
-    func respond(to request: HTTPRequest, route: Route, caller: Caller) async throws(Refusal) -> HTTPResponse {
+    func respond(
+        to request: HTTPRequest, route: Route, parameter: String, caller: Caller
+    ) async throws(Refusal) -> HTTPResponse {
         switch route {
         case .registerDevice: try await register(request, caller: caller)
         case .setUpdateToken: try await setUpdateToken(request, caller: caller)
@@ -17,6 +20,7 @@ struct DeviceRoutes: Sendable {
         case .removeStartToken: try await removeStartToken(request, caller: caller)
         case .recordClick: try await recordClick(request, caller: caller)
         case .endActivity: try await endActivity(request, caller: caller)
+        case .joinChannel: try await joinChannel(request, activityID: parameter, caller: caller)
         default: preconditionFailure("no route of devices")
         }
     }
@@ -111,6 +115,34 @@ struct DeviceRoutes: Sendable {
         return HTTPResponse(status: 204)
     }
 
+    private func joinChannel(
+        _ request: HTTPRequest, activityID: String, caller: Caller
+    ) async throws(Refusal) -> HTTPResponse {
+        var checks = try request.bodyChecks()
+        let activityID = checks.parameter(activityID, as: "activity_id") { text throws(FieldProblem) in
+            try FieldRule.activityID(text)
+        }
+        let pushToken = checks.required("push_token", FieldRule.token)
+        try checks.finish()
+        guard let pushToken, let activityID else { preconditionFailure("a required field is neither there nor reported") }
+        _ = try await device(pushToken, caller)
+        let membership = try await Refusal.catching { () async throws(StorageError) in
+            try await channels.joinChannel(of: activityID, device: pushToken, application: caller.application.id)
+        }
+        switch membership {
+        case .joined(let channel, let window):
+            return .json(status: 200) { writer in
+                channel.write(to: &writer)
+                window.write(to: &writer)
+            }
+        case .unknownDevice: throw .unknownDevice
+        case .unknownActivity: throw .unknownActivity
+        case .ended: throw .endedActivity
+        case .noChannel: throw .withoutChannel
+        case .tooOld: throw .tooOldForChannels
+        }
+    }
+
     private func recordClick(_ request: HTTPRequest, caller: Caller) async throws(Refusal) -> HTTPResponse {
         var checks = try request.bodyChecks()
         let pushToken = checks.required("push_token", FieldRule.token)
@@ -146,7 +178,22 @@ extension ActivityWindow {
     }
 }
 
+extension ActivityChannel {
+    /// Writes what a device or a dashboard has to know of a channel.
+    func write(to writer: inout JSONWriter) {
+        writer.member("environment", environment.name)
+        writer.member("channel_id", identifier)
+        writer.member("storage", policy == .mostRecent ? "most_recent" : "nothing")
+    }
+}
+
 extension Refusal {
+    static let endedActivity = Refusal.notFound("The activity has ended.")
+    static let withoutChannel = Refusal.notFound(
+        "The activity has no broadcast channel in the device's environment; an update token does as well.")
+    static let tooOldForChannels = Refusal.conflict(
+        "The device's iOS knows no broadcast channels, as iOS 18 and later do; an update token does as well.")
+
     fileprivate static func tooMany(_ field: String, limit: Int) -> Refusal {
         .fields([FieldError(field: field, problem: .tooManyTogether(limit: limit))])
     }

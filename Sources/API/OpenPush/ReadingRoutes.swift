@@ -73,6 +73,14 @@ struct ReadingRoutes: Sendable {
             writer.member("devices", summary.deviceCount)
             ActivityWindow(startedAt: summary.startedAt).write(to: &writer)
             writer.member("last_notification_id", summary.lastNotification.map { "\($0)" })
+            writer.key("channels")
+            writer.beginArray()
+            for channel in summary.channels {
+                writer.beginObject()
+                channel.write(to: &writer)
+                writer.endObject()
+            }
+            writer.endArray()
         }
     }
 }
@@ -132,5 +140,5 @@ extension NotificationSummary {
 
 extension Refusal {
     static let unknownNotification = Refusal.notFound("There is no notification of this id.")
-    fileprivate static let unknownActivity = Refusal.notFound("There is no activity of this id.")
+    static let unknownActivity = Refusal.notFound("There is no activity of this id.")
 }

@@ -118,7 +118,8 @@ extension Route {
             .countUnsaved, .listActivities, .listDeliveries, .readDevice, .listPushes, .readStatistics, .readMessage,
             .startLiveNotification, .updateLiveNotification, .endLiveNotification, .nameNotificationType:
             [.rest]
-        case .registerDevice, .setUpdateToken, .setStartToken, .removeStartToken, .recordClick, .endActivity, .createUser,
+        case .registerDevice, .setUpdateToken, .setStartToken, .removeStartToken, .recordClick, .endActivity, .joinChannel,
+            .createUser,
             .readUser,
             .changeUser, .removeUser, .readIdentity, .changeIdentity, .removeAlias, .addSubscription, .changeSubscription,
             .removeSubscription, .moveSubscription, .readSubscriptionIdentity, .changeSubscriptionIdentity, .setTypeToken,

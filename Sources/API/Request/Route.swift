@@ -20,6 +20,7 @@ enum Route: String, CaseIterable, Sendable {
     case removeStartToken
     case recordClick
     case endActivity
+    case joinChannel
     case readNotification
     case watchNotification
     case listNotifications
@@ -73,7 +74,8 @@ enum Route: String, CaseIterable, Sendable {
     var method: String {
         switch self {
         case .startActivity, .pushActivity, .createAppSegment, .createSegment, .previewAudience, .countUnsaved, .registerDevice,
-            .setUpdateToken, .setStartToken, .recordClick, .endActivity, .createUser, .addSubscription, .setActivityToken,
+            .setUpdateToken, .setStartToken, .recordClick, .endActivity, .joinChannel, .createUser, .addSubscription,
+            .setActivityToken,
             .setUserActivityToken, .reportClick, .startLiveNotification, .updateLiveNotification, .endLiveNotification,
             .sendBatch, .sendPublicBatch, .sendTrack, .sendIdentify:
             "POST"
@@ -120,6 +122,7 @@ enum Route: String, CaseIterable, Sendable {
         case .readStatistics: ["v1", "stats"]
         case .readMessage: ["notifications", ":notification"]
         case .readActivity: ["v1", "activities", ":activity"]
+        case .joinChannel: ["v1", "activities", ":activity", "subscribe"]
         case .createUser: ["apps", ":app", "users"]
         case .readUser, .changeUser, .removeUser: Self.user
         case .readIdentity, .changeIdentity: Self.user + ["identity"]

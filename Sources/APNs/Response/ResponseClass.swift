@@ -33,7 +33,8 @@ package enum ResponseClass {
         case "Service Unavailable": .serviceUnavailable
         // The documentation's spelling; the wire has `BroadcastFeatureNotEnabled`.
         case "FeatureNotEnabled": .broadcastFeatureNotEnabled
-        default: DeliveryReason(name: name).flatMap { $0.rawValue > DeliveryReason.otherClientError.rawValue ? $0 : nil }
+        // Apple's are above 400, and those of FCM above 600.
+        default: DeliveryReason(name: name).flatMap { (401..<600).contains($0.rawValue) ? $0 : nil }
         }
     }
 

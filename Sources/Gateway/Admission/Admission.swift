@@ -47,7 +47,8 @@ package struct Admission: Sendable {
             return .decided(earlier)
         }
         if let staleDate = command.content.staleDate, staleDate < now() { return .stale }
-        if let byteCount = excessByteCount(of: command.content) {
+        let joinsChannels = application.usesChannels && command.content.instance == nil
+        if let byteCount = excessByteCount(of: command.content, joinsChannels: joinsChannels) {
             return .tooLarge(byteCount: byteCount, limit: AdmissionLimits.payloadByteCount)
         }
         return .decided(try await ledger.accept(command, application: application))
@@ -65,9 +66,10 @@ package struct Admission: Sendable {
     }
 
     /// The size of the largest body when APNs would refuse it. The clock has ten digits until 2286, as the final one.
-    private func excessByteCount(of content: PushContent) -> Int? {
+    private func excessByteCount(of content: PushContent, joinsChannels: Bool = false) -> Int? {
+        let channelID = joinsChannels ? String(repeating: "=", count: AdmissionLimits.channelIDByteCount) : nil
         let byteCount = renderer.largestByteCount(
-            of: content, form: PayloadForm(service: .apnsProduction), timestamp: now())
+            of: content, form: PayloadForm(service: .apnsProduction, channelID: channelID), timestamp: now())
         return byteCount > AdmissionLimits.payloadByteCount ? byteCount : nil
     }
 }

@@ -2,6 +2,9 @@
 package enum AdmissionLimits {
     /// Largest payload APNs takes for a Live Activity, in bytes. Source: Apple, "Generating a remote notification".
     package static let payloadByteCount = 4096
+    /// Room that a start of an app with broadcast channels leaves for a channel's identifier, in bytes; Apple names no size, and 24 were
+    /// seen.
+    package static let channelIDByteCount = 64
     /// Longest `name`, in Unicode scalars. Source: OpenPush specification ("capped at 128 characters").
     package static let nameCharacterCount = 128
     /// Longest identifier (activity id, type, alias label and id, tag key), in UTF-8 bytes.

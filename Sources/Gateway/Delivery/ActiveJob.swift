@@ -40,7 +40,7 @@ struct ActiveJob {
         func batch(_ group: DeviceGroup, _ devices: [Int64], _ tokens: TokenList, _ bodyIndexes: [UInt8]) -> PushBatch {
             PushBatch(
                 application: job.application, service: group.service, notification: job.notification, collapseID: collapseID,
-                priority: job.content.priority, expiresAt: job.expiresAt,
+                priority: job.content.priority, expiresAt: expiresAt(for: group.service),
                 bodies: renderer.bodies(of: job.content, form: form(for: group), timestamp: job.timestamp), devices: devices,
                 tokens: tokens, bodyIndexes: bodyIndexes, cancellation: cancellation, onFirstAccepted: onFirstAccepted)
         }
@@ -62,7 +62,15 @@ struct ActiveJob {
         let variant = job.variants[Int(group.variant)]
         return PayloadForm(
             service: group.service, attributesType: variant.attributesType,
-            channelID: variant.joinsChannel ? group.service.environment.flatMap { job.channelIDs[$0] } : nil)
+            channelID: job.joinedChannel(variant: group.variant, service: group.service)?.identifier)
+    }
+
+    /// `apns-expiration`: 0 for a channel that keeps nothing, for which Apple takes no other.
+    private func expiresAt(for service: PushService) -> Int64 {
+        guard service.isBroadcast, let environment = service.environment, job.channels[environment]?.policy == .nothing else {
+            return job.expiresAt
+        }
+        return 0
     }
 
     /// Which body each device of a chunk gets.

@@ -29,11 +29,19 @@ struct ChunkOutcome {
                 outcome, attempt: attempt, isSuperseded: isSuperseded, now: now, jitter: isCertain ? 0 : jitter())
             switch decision {
             case .final(let reason):
-                record.deliveries.append(DeliveryRecord(device: device, reason: reason, at: now))
+                record.deliveries.append(DeliveryRecord(device: device, reason: told(reason, at: index), at: now))
             case .retry(let attempt, let notBefore):
                 record.retries.append(RetryRecord(device: device, attempt: attempt, notBefore: notBefore))
             }
         }
         return record
+    }
+
+    /// An accepted start that put its device on a channel says so.
+    private func told(_ reason: DeliveryReason, at index: Int) -> DeliveryReason {
+        guard reason == .accepted, !chunk.variants.isEmpty, let service = PushService(rawValue: chunk.services[index]),
+            job.joinedChannel(variant: chunk.variants[index], service: service) != nil
+        else { return reason }
+        return .acceptedForChannel
     }
 }

@@ -10,7 +10,7 @@ struct ChunkSending: Sendable {
     func send(_ chunk: Chunk, as active: ActiveJob, journal: (any WorkerJournal)?) async -> FinishedChunk {
         let notification = chunk.id.notification
         var batches = active.batches(of: chunk) { [board] in board.pushAccepted(of: notification) }
-        let page = journal.flatMap { Self.openPage(of: chunk, in: $0, for: &batches) }
+        let page = journal.flatMap { Self.openPage(of: chunk, in: $0, for: &batches, job: active.job) }
         let outcomes = await outcomes(of: chunk, in: batches)
         counters.add(outcomes)
         let keepsTokens = quarantine.keepsTokens(of: active.job.application, after: outcomes, now: clock.instant())
@@ -22,7 +22,8 @@ struct ChunkSending: Sendable {
 
     /// Makes the chunk's page, with the devices of each batch side by side.
     private static func openPage(
-        of chunk: Chunk, in journal: any WorkerJournal, for batches: inout [(batch: PushBatch, indexes: [Int])]
+        of chunk: Chunk, in journal: any WorkerJournal, for batches: inout [(batch: PushBatch, indexes: [Int])],
+        job: PushJob
     ) -> (any JournalPage)? {
         let order = batches.flatMap(\.indexes)
         let attempts = chunk.attempts.isEmpty ? [] : order.map { chunk.attempts[$0] }
@@ -30,7 +31,11 @@ struct ChunkSending: Sendable {
         guard let page else { return nil }
         var first = 0
         for index in batches.indices {
-            batches[index].batch.marks = PushMarks(page: page, first: first)
+            // All devices of a batch have the same variant.
+            let variant = chunk.variants.isEmpty ? 0 : chunk.variants[batches[index].indexes[0]]
+            let joins = job.joinedChannel(variant: variant, service: batches[index].batch.service) != nil
+            batches[index].batch.marks = PushMarks(
+                page: page, first: first, accepted: joins ? .acceptedForChannel : .accepted)
             first += batches[index].indexes.count
         }
         return page

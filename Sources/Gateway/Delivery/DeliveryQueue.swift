@@ -78,7 +78,7 @@ package struct PushJob: Sendable {
     /// What `Chunk.variants` counts; at least one.
     package let variants: [PushVariant]
     /// The activity's broadcast channels, one an environment at most.
-    package let channelIDs: [PushEnvironment: String]
+    package let channels: [PushEnvironment: ActivityChannel]
     /// `aps.timestamp`, strictly rising per activity, seconds since 1970.
     package let timestamp: Int64
     /// `apns-expiration` and the end of all retries, seconds since 1970.
@@ -87,17 +87,24 @@ package struct PushJob: Sendable {
     /// Puts together what the store holds.
     package init(
         notification: NotificationID, application: Application, activityID: String, content: PushContent,
-        variants: [PushVariant] = [PushVariant()], channelIDs: [PushEnvironment: String] = [:], timestamp: Int64, expiresAt: Int64
+        variants: [PushVariant] = [PushVariant()], channels: [ActivityChannel] = [], timestamp: Int64, expiresAt: Int64
     ) {
         precondition(!variants.isEmpty, "a job has a variant")
         self.variants = variants
-        self.channelIDs = channelIDs
+        self.channels = [PushEnvironment: ActivityChannel](channels.map { ($0.environment, $0) }) { first, _ in first }
         self.notification = notification
         self.application = application
         self.activityID = activityID
         self.content = content
         self.timestamp = timestamp
         self.expiresAt = expiresAt
+    }
+
+    /// The channel that a push of this start puts its device on; nil when it asks for an update token instead.
+    package func joinedChannel(variant: UInt8, service: PushService) -> ActivityChannel? {
+        guard content.event == .start, variants[Int(variant)].joinsChannel, service == .apnsProduction || service == .apnsSandbox
+        else { return nil }
+        return service.environment.flatMap { channels[$0] }
     }
 }
 

@@ -28,6 +28,7 @@ package struct PushMark: RawRepresentable, Hashable, Sendable {
         case .unsent: .notSent
         case .submitted: .unknown
         case PushMark(.accepted): .accepted
+        // Also of an accepted start that put its device on a channel: the reason alone is stored, and says so.
         default: rawValue > 0 ? .rejected(DeliveryReason(rawValue: rawValue)) : nil
         }
     }
@@ -68,11 +69,15 @@ package protocol JournalPage: AnyObject, Sendable {
 package struct PushMarks: Sendable {
     private let page: any JournalPage
     private let first: Int
+    private let accepted: DeliveryReason
 
-    /// - Parameter first: the index of the batch's first push on the page.
-    package init(page: any JournalPage, first: Int) {
+    /// - Parameters:
+    ///   - first: the index of the batch's first push on the page.
+    ///   - accepted: what an accepted push of the batch is recorded as.
+    package init(page: any JournalPage, first: Int, accepted: DeliveryReason = .accepted) {
         self.page = page
         self.first = first
+        self.accepted = accepted
     }
 
     /// To be called before a byte of the push can reach the socket.
@@ -80,7 +85,9 @@ package struct PushMarks: Sendable {
     /// The push was provably not processed, and waits again.
     package func putBack(_ index: Int) { page.mark(first + index, .unsent) }
     /// The push has its outcome.
-    package func ended(_ index: Int, _ outcome: PushOutcome) { page.mark(first + index, PushMark(outcome)) }
+    package func ended(_ index: Int, _ outcome: PushOutcome) {
+        page.mark(first + index, outcome == .accepted ? PushMark(rawValue: accepted.rawValue) : PushMark(outcome))
+    }
 }
 
 /// The journal of a worker whose process is dead.

@@ -1,6 +1,8 @@
 /// How one device's push of a notification ended, and what the device made of it.
 package struct DeviceDelivery: Hashable, Sendable {
-    /// Nil when the device is not registered any more.
+    /// Whether it went to all devices of a broadcast channel, which count as one recipient.
+    package let isChannel: Bool
+    /// Nil when the device is not registered any more, and for a channel.
     package let subscriptionID: UUID?
     package let reason: DeliveryReason
     /// When it ended.
@@ -13,9 +15,10 @@ package struct DeviceDelivery: Hashable, Sendable {
 
     /// Puts together what the store holds.
     package init(
-        subscriptionID: UUID?, reason: DeliveryReason, endedAt: UnixMilliseconds, apnsID: UUID, firstClickAt: UnixMilliseconds?,
-        tapCount: Int64
+        isChannel: Bool = false, subscriptionID: UUID?, reason: DeliveryReason, endedAt: UnixMilliseconds, apnsID: UUID,
+        firstClickAt: UnixMilliseconds?, tapCount: Int64
     ) {
+        self.isChannel = isChannel
         self.subscriptionID = subscriptionID
         self.reason = reason
         self.endedAt = endedAt

@@ -76,15 +76,18 @@ package struct ActivitySummary: Sendable {
     package let activityID: String
     package let activityType: String?
     package let isEnded: Bool
-    /// Devices that hold it and can be pushed.
+    /// Devices that hold it and can be pushed one by one; how many are on a channel only Apple knows.
     package let deviceCount: Int64
     /// Seconds since 1970 at which the activity was first known.
     package let startedAt: Int64
     package let lastNotification: UUID?
+    /// Its broadcast channels, one an environment at most.
+    package let channels: [ActivityChannel]
 
     /// Puts together what the store holds.
     package init(
-        activityID: String, activityType: String?, isEnded: Bool, deviceCount: Int64, startedAt: Int64, lastNotification: UUID?
+        activityID: String, activityType: String?, isEnded: Bool, deviceCount: Int64, startedAt: Int64, lastNotification: UUID?,
+        channels: [ActivityChannel] = []
     ) {
         self.activityID = activityID
         self.activityType = activityType
@@ -92,6 +95,7 @@ package struct ActivitySummary: Sendable {
         self.deviceCount = deviceCount
         self.startedAt = startedAt
         self.lastNotification = lastNotification
+        self.channels = channels
     }
 }
 

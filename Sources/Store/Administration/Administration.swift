@@ -76,6 +76,12 @@ extension Store {
         return changed.rowCount == 1 ? changed.application(row: 0, firstColumn: 0) : nil
     }
 
+    /// Switches broadcast channels on or off for the starts that are accepted from now on; nil when there is no such app.
+    package func setBroadcastChannels(_ isOn: Bool, of publicID: UUID) async throws(StorageError) -> Application? {
+        let changed = try await query(AdministrationStatements.setBroadcastChannels, [.uuid(publicID), .bool(isOn)])
+        return changed.rowCount == 1 ? changed.application(row: 0, firstColumn: 0) : nil
+    }
+
     /// Changes how devices of an app come in; nil leaves what is stored.
     package func setDeviceAccess(of publicID: UUID, isOpen: Bool?, identityKeyPEM: [UInt8]?, requiresIdentity: Bool?)
         async throws(StorageError) -> DeviceAccessChange
@@ -120,8 +126,7 @@ extension Store {
 enum AdministrationStatements {
     static let all = [
         putSigningKey, putServiceAccount, createApplication, setCredentials, applications, application, setDeviceAccess,
-        setLiveNotifications, createKey, keys,
-        revokeKey,
+        setLiveNotifications, setBroadcastChannels, createKey, keys, revokeKey,
     ]
 
     static let putSigningKey = Statement(
@@ -183,6 +188,10 @@ enum AdministrationStatements {
     static let setLiveNotifications = Statement(
         name: "app_set_live_notifications",
         text: "update app set live_notifications = $2 where public_id = $1 returning \(Application.columns)")
+
+    static let setBroadcastChannels = Statement(
+        name: "app_set_broadcast_channels",
+        text: "update app set broadcast_channels = $2 where public_id = $1 returning \(Application.columns)")
 
     static let createKey = Statement(
         name: "api_key_create",

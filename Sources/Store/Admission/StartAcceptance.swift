@@ -7,24 +7,30 @@ extension Store {
 
     func acceptStart(_ start: StartCommand, application: Application) async throws(StorageError) -> StartAcceptance {
         try await transaction { connection in
-            let found = try await self.find(start, application: application.id, on: connection)
-            if let earlier = found.earlier { return earlier }
-            if found.isOverloaded { return .overloaded }
-            switch try await self.resolve(start.audience, type: found.type, application: application.id, on: connection) {
-            case .unknownSegments(let names): return .unknownSegments(names)
-            case .devices(let devices):
-                guard let type = found.type, !devices.isEmpty else { return .nobody }
-                return try await self.store(
-                    start, type: type, devices: devices, audience: nil, application: application.id, on: connection)
-            case .conditions(let audience):
-                guard let type = found.type,
-                    try await self.reachesAnybody(
-                        audience, type: type, application: application.id, momentMicroseconds: found.momentMicroseconds,
-                        on: connection)
-                else { return .nobody }
-                return try await self.store(
-                    start, type: type, devices: nil, audience: audience, application: application.id, on: connection)
-            }
+            try await self.accept(start, application: application, on: connection)
+        }
+    }
+
+    func accept(
+        _ start: StartCommand, application: Application, on connection: DatabaseConnection
+    ) async throws -> StartAcceptance {
+        let found = try await find(start, application: application.id, on: connection)
+        if let earlier = found.earlier { return earlier }
+        if found.isOverloaded { return .overloaded }
+        switch try await resolve(start.audience, type: found.type, application: application.id, on: connection) {
+        case .unknownSegments(let names): return .unknownSegments(names)
+        case .devices(let devices):
+            guard let type = found.type, !devices.isEmpty else { return .nobody }
+            return try await store(
+                start, type: type, devices: devices, audience: nil, application: application.id, on: connection)
+        case .conditions(let audience):
+            guard let type = found.type,
+                try await reachesAnybody(
+                    audience, type: type, application: application.id, momentMicroseconds: found.momentMicroseconds,
+                    on: connection)
+            else { return .nobody }
+            return try await store(
+                start, type: type, devices: nil, audience: audience, application: application.id, on: connection)
         }
     }
 

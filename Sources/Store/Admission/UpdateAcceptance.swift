@@ -138,8 +138,8 @@ enum UpdateStatements {
                 from moved
                 returning notification_id, public_id),
             queued as (
-                insert into fan_out (notification_id, app_id, activity_number, event, type_id, has_languages)
-                select latest_notification, $1, activity_number, $3, type_id, $7 from moved)
+                insert into fan_out (notification_id, app_id, activity_number, event, type_id, has_languages, watermark)
+                select latest_notification, $1, activity_number, $3, type_id, $7, \(ChannelRecipient.behindAll) from moved)
             select notification_id, public_id, pg_notify('fan_out', '') from stored
             """)
 }

@@ -3,15 +3,16 @@ import PostgreSQL
 import Security
 
 extension Store {
-    /// The devices of one page: rows of device, token, service and language, behind `low` and up to `high`.
+    /// The devices of one page: rows of device, token, service, language and whether it joins a channel, behind `low` and up to `high`.
     func page(
         of audience: FrozenAudience, type: Int32, low: Int64, high: Int64, momentMicroseconds: Int64, deviceCount: Int,
-        hasLanguages: Bool, application: ApplicationID, on connection: DatabaseConnection
+        hasLanguages: Bool, joinsChannels: Bool = false, application: ApplicationID, on connection: DatabaseConnection
     ) async throws -> QueryResult {
         let sql = AudienceSQL(audience)
         let text = """
-            select token.device_id, token.token, token.service, \(hasLanguages ? "device.language" : "null::text")
-            \(sql.source(withDevice: hasLanguages))
+            select token.device_id, token.token, token.service, \(hasLanguages ? "device.language" : "null::text"),
+                \(joinsChannels ? "joins_channels(device.os_version)" : "false")
+            \(sql.source(withDevice: hasLanguages || joinsChannels))
             order by token.device_id
             limit \(AudienceSQL.Position.next)
             """

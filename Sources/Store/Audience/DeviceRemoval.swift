@@ -10,7 +10,8 @@ extension DeviceStatements {
 
     /// App, devices; in this order.
     static let removals = [
-        removeAllUpdateTokens, removeAllStartTokens, forgetRemovals, removeAllTags, removeAllAliases, removeRows,
+        removeAllUpdateTokens, removeMemberships, removeAllStartTokens, forgetRemovals, removeAllTags, removeAllAliases,
+        removeRows,
     ]
 
     // Rows of several tokens are locked in the order of their keys, here and wherever else several are.
@@ -27,6 +28,10 @@ extension DeviceStatements {
             using held
             where token.activity_number = held.activity_number and token.device_id = held.device_id
             """)
+
+    private static let removeMemberships = Statement(
+        name: "device_removal_channels",
+        text: "delete from channel_member where app_id = $1 and device_id = any($2::bigint[])")
 
     private static let removeAllStartTokens = Statement(
         name: "device_removal_start_tokens",

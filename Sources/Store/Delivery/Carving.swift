@@ -18,14 +18,15 @@ extension Store {
         let page = try await run([StatementCall(ChunkClaimStatements.durable), call])[1]
         // No row: another worker read the last page meanwhile, or the fan-out was superseded.
         guard page.rowCount > 0 else { return nil }
-        guard !page.isNull(row: 0, column: 3) else {
+        guard !page.isNull(row: 0, column: 4) else {
             try await finish([notification])
             return nil
         }
         var chunk = Chunk(
             id: ChunkID(notification: notification, number: page.int32(row: 0, column: 1), epoch: 1),
             application: ApplicationID(rawValue: page.int32(row: 0, column: 0)), isRetry: false)
-        chunk.read(page, firstColumn: 3, hasLanguages: page.bool(row: 0, column: 2))
+        chunk.read(
+            page, firstColumn: 4, hasLanguages: page.bool(row: 0, column: 2), joinsChannels: page.bool(row: 0, column: 3))
         return chunk
     }
 
@@ -48,14 +49,15 @@ extension Store {
             // The last window ends with the last token there will be.
             let windowEnd = locked.optionalInt64(column: 7).flatMap { $0 == .max ? nil : $0 }
             let hasLanguages = locked.bool(row: 0, column: 4)
+            let joinsChannels = locked.bool(row: 0, column: 8)
             let page = try await self.page(
                 of: audience, type: locked.int32(row: 0, column: 1), low: low, high: windowEnd ?? .max,
                 momentMicroseconds: locked.timestampMicroseconds(row: 0, column: 6), deviceCount: deviceCount,
-                hasLanguages: hasLanguages, application: application, on: connection)
+                hasLanguages: hasLanguages, joinsChannels: joinsChannels, application: application, on: connection)
             var chunk = Chunk(
                 id: ChunkID(notification: notification, number: locked.int32(row: 0, column: 3), epoch: 1),
                 application: application, isRetry: false)
-            chunk.read(page, firstColumn: 0, hasLanguages: hasLanguages)
+            chunk.read(page, firstColumn: 0, hasLanguages: hasLanguages, joinsChannels: joinsChannels)
             let isFull = chunk.devices.count == deviceCount
             let watermark = isFull ? chunk.devices.last ?? low : windowEnd ?? .max
             let isCarved = !isFull && windowEnd == nil
@@ -73,8 +75,8 @@ extension Store {
 }
 
 extension Chunk {
-    /// Appends rows of device, token, service, language.
-    mutating func read(_ rows: QueryResult, firstColumn: Int, hasLanguages: Bool) {
+    /// Appends rows of device, token, service, language, whether the device joins a channel.
+    mutating func read(_ rows: QueryResult, firstColumn: Int, hasLanguages: Bool, joinsChannels: Bool) {
         let count = rows.rowCount
         guard count > 0 else { return }
         devices.reserveCapacity(count)
@@ -85,6 +87,8 @@ extension Chunk {
             tokens.append { rows.appendBytes(row: row, column: firstColumn + 1, to: &$0) }
             services.append(rows.int16(row: row, column: firstColumn + 2))
             if hasLanguages { languages.append(rows.optionalText(row: row, column: firstColumn + 3)) }
+            // The second variant of such a start, `PushVariant.ofChannels`.
+            if joinsChannels { variants.append(rows.bool(row: row, column: firstColumn + 4) ? 1 : 0) }
         }
     }
 }
@@ -103,7 +107,7 @@ enum CarvingStatements {
             name: name,
             text: """
                 with open as materialized (
-                    select notification_id, app_id, type_id, activity_number, watermark, chunk_count, has_languages
+                    select notification_id, app_id, type_id, activity_number, watermark, chunk_count, has_languages, joins_channels
                     from fan_out
                     where notification_id = $1 and not is_carved
                     for no key update),
@@ -111,7 +115,10 @@ enum CarvingStatements {
                     select found.device_id, found.token, found.service,
                         case when open.has_languages then (
                             select device.language from device
-                            where device.app_id = open.app_id and device.device_id = found.device_id) end as language
+                            where device.app_id = open.app_id and device.device_id = found.device_id) end as language,
+                        case when open.joins_channels then (
+                            select joins_channels(device.os_version) from device
+                            where device.app_id = open.app_id and device.device_id = found.device_id) end as joins_channel
                     from open, lateral (
                         select token.device_id, token.token, token.service
                         \(page) and token.device_id > open.watermark
@@ -130,8 +137,8 @@ enum CarvingStatements {
                     select open.notification_id, open.chunk_count, 1, $2, 1, open.watermark, edge.high, now(), edge.total
                     from open, edge
                     where edge.total > 0)
-                select open.app_id, open.chunk_count, open.has_languages, page.device_id, page.token, page.service,
-                    page.language
+                select open.app_id, open.chunk_count, open.has_languages, open.joins_channels, page.device_id, page.token,
+                    page.service, page.language, coalesce(page.joins_channel, false)
                 from open left join page on true
                 order by page.device_id
                 """)
@@ -181,7 +188,8 @@ enum CarvingStatements {
         text: """
             select app_id, type_id, watermark, chunk_count, has_languages, audience, created_at,
                 case when window_end > watermark then window_end else (
-                    \(end(app: "fan_out.app_id", type: "fan_out.type_id", low: "fan_out.watermark", count: "$2"))) end
+                    \(end(app: "fan_out.app_id", type: "fan_out.type_id", low: "fan_out.watermark", count: "$2"))) end,
+                joins_channels
             from fan_out
             where notification_id = $1 and not is_carved
             for no key update

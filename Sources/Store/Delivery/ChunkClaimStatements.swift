@@ -4,8 +4,7 @@ import PostgreSQL
 enum ChunkClaimStatements {
     static let all = [
         durable, next, nextRetry, claimRetry, claimReady, startTokens, typedTokens, startPage, updateTokens, updatePage, settle,
-        lockOwned,
-        giveBack,
+        lockOwned, giveBack,
     ]
 
     /// A claim must survive a crash of the server, or its devices would silently be started again.
@@ -187,8 +186,15 @@ enum ChunkClaimStatements {
                 else \(ActivityWindow.updateSeconds) end
         """
 
+    /// Which variant of a start that puts devices on channels: null in all other starts.
+    private static let channelVariant = """
+        case when fan_out.joins_channels then coalesce((
+            select joins_channels(device.os_version) from device
+            where device.app_id = fan_out.app_id and device.device_id = listed.device_id), false)::int::smallint end
+        """
+
     /// The devices of a list that have no outcome yet, with their tokens, null where there is none: notification, number.
-    static let startTokens = tokens(name: "chunk_start_tokens", join: startToken, page: nil)
+    static let startTokens = tokens(name: "chunk_start_tokens", join: startToken, page: nil, variant: channelVariant)
     static let updateTokens = tokens(name: "chunk_update_tokens", join: updateToken, page: nil)
     /// The same of a start whose types are several: the newest token of each device, and the place of its type among them, from 0.
     static let typedTokens = tokens(
@@ -204,7 +210,8 @@ enum ChunkClaimStatements {
     /// The devices of a page as it was when it was carved: notification, number, when.
     static let startPage = tokens(
         name: "chunk_start_page", join: startToken,
-        page: "from start_token as token where token.app_id = fan_out.app_id and token.type_id = fan_out.type_id")
+        page: "from start_token as token where token.app_id = fan_out.app_id and token.type_id = fan_out.type_id",
+        variant: channelVariant)
     static let updatePage = tokens(
         name: "chunk_update_page", join: updateToken,
         page: "from update_token as token where token.activity_number = fan_out.activity_number and token.ended_at is null")

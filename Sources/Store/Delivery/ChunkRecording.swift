@@ -104,6 +104,12 @@ extension Store {
             ]
             if isStart { parameters.append(.int16Array(rows.map(\.1.reason.rawValue))) }
             try await connection.query(statement, parameters)
+            let channels = rows.filter { $0.1.device < 0 }
+            guard !isStart, !channels.isEmpty else { continue }
+            // Apple knows them no more: a deletion finds that out for good.
+            try await connection.query(
+                ChannelStatements.giveUp,
+                [.int64Array(channels.map(\.0)), .textArray(channels.map { String(decoding: $0.1.token, as: UTF8.self) })])
         }
     }
 }

@@ -38,11 +38,15 @@ extension Store: DeliveryQueue {
         let column = Application.columnCount
         guard let event = ActivityEvent(rawValue: result.int16(row: 0, column: column + 1)),
             let content = PushContent(stored: result.bytes(row: 0, column: column + 2), event: event),
-            let variants = PushVariant.ofTypes(result, column: column + 5)
+            let variants = PushVariant.ofTypes(result, column: column + 5),
+            let channels = ActivityChannel.list(result, column: column + 6)
         else { throw .refused(sqlState: SQLStates.unreadableValue) }
         return PushJob(
             notification: notification, application: result.application(row: 0, firstColumn: 0),
-            activityID: result.text(row: 0, column: column), content: content, variants: variants,
+            activityID: result.text(row: 0, column: column), content: content,
+            variants: !result.isNull(row: 0, column: column + 7) && result.bool(row: 0, column: column + 7)
+                ? PushVariant.ofChannels : variants,
+            channels: channels,
             timestamp: result.int64(row: 0, column: column + 3), expiresAt: result.int64(row: 0, column: column + 4))
     }
 
@@ -68,6 +72,9 @@ extension Store: DeliveryQueue {
 }
 
 extension PushVariant {
+    /// Of a start that puts devices on channels: the second one is for those it can.
+    static let ofChannels = [PushVariant(), PushVariant(joinsChannel: true)]
+
     /// One for each attributes type; the one of everybody where there is no list. Nil for what this version does not understand.
     fileprivate static func ofTypes(_ result: QueryResult, column: Int) -> [PushVariant]? {
         guard !result.isNull(row: 0, column: column) else { return [PushVariant()] }

@@ -12,7 +12,11 @@ enum FanOutStatements {
                     select jsonb_agg(type.name order by wanted.place)
                     from fan_out cross join unnest(fan_out.type_ids) with ordinality as wanted (type_id, place)
                         join activity_type as type on type.type_id = wanted.type_id
-                    where fan_out.notification_id = $1)
+                    where fan_out.notification_id = $1), (
+                    select jsonb_agg(jsonb_build_array(channel.environment, channel.channel_id, channel.policy))
+                    from channel
+                    where channel.activity_number = notification.activity_number and channel.state = 2), (
+                    select fan_out.joins_channels from fan_out where fan_out.notification_id = $1)
             from notification join activity using (activity_number) join app on app.app_id = notification.app_id
             where notification.notification_id = $1
             """)

@@ -53,7 +53,7 @@ extension DeviceDelivery {
     /// Reads a row of `DeliveryReaderStatements.deliveries`.
     fileprivate init(_ rows: QueryResult, row: Int, notification: NotificationID) {
         self.init(
-            subscriptionID: rows.optionalUUID(row: row, column: 1),
+            isChannel: rows.int64(row: row, column: 0) < 0, subscriptionID: rows.optionalUUID(row: row, column: 1),
             reason: DeliveryReason(rawValue: rows.int16(row: row, column: 2)),
             endedAt: UnixMilliseconds(
                 rawValue: notification.storedAt.rawValue + Int64(rows.int32(row: row, column: 3))),

@@ -39,10 +39,13 @@ extension Store: NotificationReader {
             ReaderStatements.activity,
             [.application(application), .text(activityID), .int64(ActivityWindow.endSeconds)])
         guard found.rowCount == 1 else { return nil }
+        guard let channels = ActivityChannel.list(found, column: 5) else {
+            throw .refused(sqlState: SQLStates.unreadableValue)
+        }
         return ActivitySummary(
             activityID: activityID, activityType: found.optionalText(column: 0), isEnded: found.bool(row: 0, column: 1),
             deviceCount: found.int64(row: 0, column: 2), startedAt: found.int64(row: 0, column: 3),
-            lastNotification: found.optionalUUID(column: 4))
+            lastNotification: found.optionalUUID(column: 4), channels: channels)
     }
 }
 
@@ -140,13 +143,17 @@ enum ReaderStatements {
             select type.name, activity.ended_at is not null,
                 case when activity.ended_at is null then (
                     select count(*) from update_token as token
-                    where token.activity_number = activity.activity_number and token.ended_at is null
+                    where token.activity_number = activity.activity_number and token.device_id > 0 and token.ended_at is null
                         and token.started_at > unix_seconds(now()) - $3) else 0 end,
                 unix_seconds(activity.created_at),
                 (select notification.public_id from notification
                 where notification.activity_number = activity.activity_number
                 order by notification.notification_id desc
-                limit 1)
+                limit 1), (
+                    select jsonb_agg(
+                        jsonb_build_array(channel.environment, channel.channel_id, channel.policy) order by channel.environment)
+                    from channel
+                    where channel.activity_number = activity.activity_number and channel.state = 2)
             from activity left join activity_type as type on type.type_id = activity.type_id
             where activity.app_id = $1 and activity.activity_id = $2
             order by activity.activity_number desc

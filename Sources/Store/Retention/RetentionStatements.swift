@@ -158,6 +158,11 @@ enum RetentionStatements {
     static let removeActivities = Statement(
         name: "retention_remove_activities",
         text: """
+            with left_channels as (
+                delete from channel_member as member
+                using activity
+                where activity.activity_number = any($1::bigint[]) and \(isForgotten(endedBefore: "$2"))
+                    and member.activity_number = activity.activity_number)
             delete from activity
             where activity_number = any($1::bigint[]) and \(isForgotten(endedBefore: "$2"))
             """)

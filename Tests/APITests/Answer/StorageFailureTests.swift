@@ -28,6 +28,7 @@ import Testing
         ("DELETE", "/v1/live-activities/start-tokens", Body([("push_token", #""ab""#), ("activity_type", #""T""#)])),
         ("POST", "/v1/live-activities/clicks", Body([("push_token", #""ab""#), ("activity_id", #""m""#)])),
         ("POST", "/v1/live-activities/ends", Body([("push_token", #""ab""#), ("activity_id", #""m""#)])),
+        ("POST", "/v1/activities/m/subscribe", Body([("push_token", #""ab""#)])),
         ("GET", "/v1/notifications", Body([])), ("GET", "/v1/notifications/\(TestAPI.identifier)", Body([])),
         ("GET", "/v1/activities/m", Body([])), ("GET", "/v1/activities", Body([])),
         ("GET", "/v1/devices/\(TestAPI.identifier)", Body([])), ("GET", "/v1/stats", Body([])),

@@ -19,22 +19,34 @@ import Testing
     func deliveries() async {
         api.ports.with {
             $0.deliveries = DeliveryPage(
-                deliveries: [Self.delivery(.accepted, taps: 2), Self.delivery(.unregistered), Self.delivery(.unknown)], next: 77)
+                deliveries: [
+                    Self.delivery(.accepted, taps: 2), Self.delivery(.unregistered), Self.delivery(.unknown),
+                    Self.delivery(.acceptedForChannel),
+                    DeviceDelivery(
+                        isChannel: true, subscriptionID: nil, reason: .accepted, endedAt: Self.moment,
+                        apnsID: UUID(high: 1, low: 2), firstClickAt: nil, tapCount: 0),
+                ], next: 77)
         }
-        let response = await api.send("GET", "/v1/notifications/\(Self.id)/deliveries?limit=3")
+        let response = await api.send("GET", "/v1/notifications/\(Self.id)/deliveries?limit=5")
         let cursor = Cursor(list: .deliveries, words: [77]).text
         let apns = #""apns_id":"00000000-0000-0001-0000-000000000002","at":"2026-02-28T23:59:59.007Z""#
         #expect(
             response.text
-                == #"{"deliveries":[{"subscription_id":"\#(Self.id)","outcome":"accepted","reason":null,\#(apns),"#
-                + #""first_click_at":"2026-02-28T23:59:59.007Z","taps":2},"#
-                + #"{"subscription_id":null,"outcome":"failed","reason":"Unregistered",\#(apns),"first_click_at":null,"taps":0},"#
-                + #"{"subscription_id":null,"outcome":"unknown","reason":null,\#(apns),"first_click_at":null,"taps":0}],"#
+                == #"{"deliveries":[{"recipient":"device","subscription_id":"\#(Self.id)","outcome":"accepted","reason":null,"#
+                + #""joined_channel":false,\#(apns),"first_click_at":"2026-02-28T23:59:59.007Z","taps":2},"#
+                + #"{"recipient":"device","subscription_id":null,"outcome":"failed","reason":"Unregistered","#
+                + #""joined_channel":false,\#(apns),"first_click_at":null,"taps":0},"#
+                + #"{"recipient":"device","subscription_id":null,"outcome":"unknown","reason":null,"#
+                + #""joined_channel":false,\#(apns),"first_click_at":null,"taps":0},"#
+                + #"{"recipient":"device","subscription_id":null,"outcome":"accepted","reason":null,"#
+                + #""joined_channel":true,\#(apns),"first_click_at":null,"taps":0},"#
+                + #"{"recipient":"channel","subscription_id":null,"outcome":"accepted","reason":null,"#
+                + #""joined_channel":false,\#(apns),"first_click_at":null,"taps":0}],"#
                 + #""next_cursor":"\#(cursor)"}"#)
         api.ports.with { $0.deliveries = DeliveryPage(deliveries: [], next: nil) }
         let last = await api.send("GET", "/v1/notifications/\(Self.id)/deliveries?cursor=\(cursor)")
         #expect(last.text == #"{"deliveries":[],"next_cursor":null}"#)
-        #expect(api.ports.with { $0.pageRequests } == ["0 3", "77 100"])
+        #expect(api.ports.with { $0.pageRequests } == ["\(Int64.min) 5", "77 100"])
     }
 
     @Test("list activities, the newest first")

@@ -50,7 +50,7 @@ import Testing
         #expect(
             response.text
                 == #"{"pushes":[{"notification_id":"\#(Self.id)","event":"end","activity_id":"m","name":"over","#
-                + #""outcome":"accepted","reason":null,"apns_id":"00000000-0000-0001-0000-000000000002","#
+                + #""outcome":"accepted","reason":null,"joined_channel":false,"apns_id":"00000000-0000-0001-0000-000000000002","#
                 + #""at":"2026-02-28T23:59:59.007Z","first_click_at":null,"taps":0}],"next_cursor":"\#(cursor)"}"#)
         _ = await api.send("GET", "/v1/devices/\(Self.id)/pushes?cursor=\(cursor)")
         #expect(api.ports.with { $0.pageRequests } == ["\(Int64.max) 1", "5 100"])

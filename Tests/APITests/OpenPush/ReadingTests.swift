@@ -103,13 +103,15 @@ import Testing
         api.ports.with {
             $0.activity = ActivitySummary(
                 activityID: "m", activityType: nil, isEnded: isEnded, deviceCount: 12, startedAt: 1_800_000_000,
-                lastNotification: FakePorts.accepted.publicID)
+                lastNotification: FakePorts.accepted.publicID,
+                channels: [ActivityChannel(environment: .sandbox, identifier: "AA==", policy: .mostRecent)])
         }
         let response = await read("activities/m")
         #expect(response.status == 200)
         #expect(
             response.text
                 == #"{"activity_id":"m","activity_type":null,"state":"\#(state)","devices":12,"started_at":1800000000,"#
-                + #""updates_until":1800028800,"end_until":1800043200,"last_notification_id":"\#(TestAPI.identifier)"}"#)
+                + #""updates_until":1800028800,"end_until":1800043200,"last_notification_id":"\#(TestAPI.identifier)","#
+                + #""channels":[{"environment":"sandbox","channel_id":"AA==","storage":"most_recent"}]}"#)
     }
 }

@@ -49,6 +49,7 @@ import Testing
         ("POST", "/v1/live-activities/start-tokens", [.client, .rest]),
         ("DELETE", "/v1/live-activities/start-tokens", [.client, .rest]),
         ("POST", "/v1/live-activities/clicks", [.client, .rest]), ("POST", "/v1/live-activities/ends", [.client, .rest]),
+        ("POST", "/v1/activities/match-1/subscribe", [.client, .rest]),
         ("GET", "/v1/notifications", [.read, .rest]), ("GET", "/v1/notifications/\(TestAPI.identifier)", [.read, .rest]),
         ("GET", "/v1/activities/match-1", [.read, .rest]), ("GET", "/v1/activities", [.rest]),
         ("GET", "/v1/devices/\(TestAPI.identifier)", [.rest]), ("GET", "/v1/devices/\(TestAPI.identifier)/pushes", [.rest]),

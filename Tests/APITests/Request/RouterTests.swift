@@ -25,6 +25,7 @@ import Testing
             ("POST", "/v1/live-activities/start-tokens", .setStartToken, []),
             ("DELETE", "/v1/live-activities/start-tokens", .removeStartToken, []),
             ("POST", "/v1/live-activities/clicks", .recordClick, []), ("POST", "/v1/live-activities/ends", .endActivity, []),
+            ("POST", "/v1/activities/m/subscribe", .joinChannel, ["m"]),
             ("GET", "/v1/notifications/n", .readNotification, ["n"]),
             ("GET", "/v1/notifications/n/events", .watchNotification, ["n"]),
             ("GET", "/v1/notifications/n/deliveries?cursor=1", .listDeliveries, ["n"]),

@@ -5,7 +5,7 @@ import Synchronization
 /// Every port of the API in memory: answers what a test sets, and notes what it was asked.
 final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, FanOutWaiter, DeviceRegistry, UserRegistry,
     TapCounter,
-    SegmentDirectory, AudienceCounter, NotificationReader, DashboardReader
+    SegmentDirectory, AudienceCounter, NotificationReader, DashboardReader, ChannelSubscriptions
 {
     /// What the ports answer and what they were asked.
     struct State {
@@ -29,6 +29,9 @@ final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, 
         var registration = FakePorts.registered(isNew: true)
         var isKnown = true
         var isEndedOnDevice = false
+        var membership = ChannelMembership.noChannel
+        /// The activities whose channels devices asked for.
+        var joined: [String] = []
         var registrations: [DeviceRegistration] = []
         var updateTokens: [UpdateTokenRegistration] = []
         var startTokens: [StartTokenRegistration] = []
@@ -206,6 +209,15 @@ final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, 
             $0.unknownTokenCount -= 1
             return $0.isKnown && $0.unknownTokenCount < 0
                 ? .stored(ActivityWindow(startedAt: registration.startedAt ?? TestAPI.now), catchUp: false) : .unknownDevice
+        }
+    }
+    func joinChannel(of activityID: String, device pushToken: [UInt8], application: ApplicationID)
+        async throws(StorageError) -> ChannelMembership
+    {
+        try check()
+        return state.withLock {
+            $0.joined.append(activityID)
+            return $0.membership
         }
     }
     func endActivity(_ activityID: String, device: DeviceName, application: ApplicationID) async throws(StorageError) -> Bool {

@@ -53,7 +53,7 @@ struct TestAPI: Sendable {
         handler = APIHandler(
             ports: APIPorts(
                 directory: ports, admission: Admission(ledger: ports, renderer: ports, now: { Self.now }), waiter: ports,
-                registry: ports, users: ports, taps: ports, segments: ports, audiences: ports,
+                registry: ports, users: ports, channels: ports, taps: ports, segments: ports, audiences: ports,
                 renderer: ports, reader: ports, dashboards: ports,
                 liveNotifications: LiveNotifications(
                     ledger: instances, renderer: ports, nowMilliseconds: { Self.now * 1_000 + 7 }),

@@ -64,7 +64,10 @@ final class Deployment: Sendable {
         environment = [
             "OPENPUSH_DATABASE_URL": databaseURL ?? testDatabase?.url ?? "", "OPENPUSH_LISTEN": "127.0.0.1:0",
             "OPENPUSH_APNS_PRODUCTION_URL": "https://\(simulator.productionAddress)",
-            "OPENPUSH_APNS_SANDBOX_URL": "https://\(simulator.sandboxAddress)", "OPENPUSH_APNS_CA_FILE": roots.path,
+            "OPENPUSH_APNS_SANDBOX_URL": "https://\(simulator.sandboxAddress)",
+            "OPENPUSH_APNS_CHANNELS_PRODUCTION_URL": "https://\(simulator.productionManagementAddress)",
+            "OPENPUSH_APNS_CHANNELS_SANDBOX_URL": "https://\(simulator.sandboxManagementAddress)",
+            "OPENPUSH_APNS_CA_FILE": roots.path,
             "OPENPUSH_FCM_URL": "https://\(simulator.googleAddress)",
             "OPENPUSH_GOOGLE_TOKEN_URL": "https://\(simulator.googleAddress)", "OPENPUSH_GOOGLE_CA_FILE": roots.path,
             "OPENPUSH_JOURNAL_DIRECTORY": files.appendingPathComponent("journal").path,

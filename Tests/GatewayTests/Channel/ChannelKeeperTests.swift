@@ -1,0 +1,197 @@
+import Testing
+
+@testable import Gateway
+
+@Suite("Channel keeper", .timeLimit(.minutes(1))) struct ChannelKeeperTests {
+    let rig = KeeperRig()
+
+    @Test("compares first, then keeps as many ready as there should be")
+    func fills() async throws {
+        let calls = try await rig.look { $0.freeCount = 0 }
+        #expect(
+            calls == [
+                "keep", "begin", "list", "finish 0", "intend", "create", "made channel-0", "intend", "create", "made channel-1",
+                "leave",
+            ])
+        #expect(try await rig.look() == [])
+        #expect(rig.metric("openpush_channels_made_total 2"))
+    }
+
+    @Test("leaves a place alone that another daemon looks after")
+    func keepsOut() async throws {
+        rig.apple.with { $0.isKeptElsewhere = true }
+        #expect(try await rig.look { $0.freeCount = 0 } == ["keep"])
+    }
+
+    @Test("goes on without a comparison while something is under way, and not when Apple's list cannot be read")
+    func listing() async throws {
+        rig.apple.with { $0.listing = nil }
+        #expect(try await rig.look { $0.freeCount = 1 } == ["keep", "begin", "intend", "create", "made channel-0", "leave"])
+        rig.apple.with {
+            $0.listing = FakeApple.request
+            $0.listResult = .unclear("no answer")
+        }
+        #expect(try await rig.look { $0.freeCount = 1 } == ["keep", "begin", "list", "abandon", "leave"])
+    }
+
+    @Test("takes back its word when Apple certainly made no channel, and keeps it when nobody knows")
+    func refusals() async throws {
+        _ = try await rig.look()
+        rig.apple.with { $0.createResult = .refused(.later(.tooManyRequests, delayMilliseconds: 5_000)) }
+        #expect(try await rig.look { $0.freeCount = 0 } == ["keep", "intend", "create", "not made", "leave"])
+        rig.apple.with { $0.createResult = .unclear("no answer") }
+        #expect(try await rig.look { $0.freeCount = 0 } == ["keep", "intend", "create", "leave"])
+        #expect(rig.lines.contains("It is not known whether a broadcast channel was made"))
+        #expect(rig.metric("openpush_channel_failures_total 2"))
+    }
+
+    @Test("asks nothing more for a minute when only the operator can help")
+    func pauses() async throws {
+        _ = try await rig.look()
+        rig.apple.with { $0.createResult = .refused(.notEnabled) }
+        #expect(try await rig.look { $0.freeCount = 0 }.contains("create"))
+        #expect(rig.lines.contains("BroadcastFeatureNotEnabled"))
+        #expect(try await rig.look { $0.freeCount = 0 } == [])
+        #expect(try await !rig.keeper.makeNow(in: rig.place, timeout: .seconds(1)))
+        await rig.clock.sleep(ChannelKeeper.refusalPause)
+        #expect(try await rig.look { $0.freeCount = 0 }.contains("create"))
+    }
+
+    @Test(
+        "deletes what is to go, and takes what Apple does not know for deleted",
+        arguments: [
+            .done(true), .refused(.unknownChannel), .refused(.notEnabled),
+        ] as [ChannelResult<Bool>])
+    func deletes(result: ChannelResult<Bool>) async throws {
+        _ = try await rig.look()
+        rig.apple.with {
+            $0.leaving = [LeavingChannel(request: FakeApple.request, identifier: "a")]
+            $0.deleteResult = result
+        }
+        #expect(
+            try await rig.look { $0.overCount = 1 } == ["keep", "retire 28800", "claim", "delete a", "gone", "leave"])
+    }
+
+    @Test("tries a deletion again later, with all behind it")
+    func postpones() async throws {
+        _ = try await rig.look()
+        rig.apple.with {
+            $0.leaving = ["a", "b"].map { LeavingChannel(request: FakeApple.request, identifier: $0) }
+            $0.deleteResult = .refused(.later(.tooManyRequests, delayMilliseconds: 5_000))
+        }
+        #expect(
+            try await rig.look { $0.deletableCount = 2 }
+                == ["keep", "claim", "delete a", "postpone 5", "postpone 5", "leave"])
+        rig.apple.with { $0.deleteResult = .unclear("no answer") }
+        #expect(try await rig.look { $0.deletableCount = 2 } == ["keep", "claim", "delete a", "leave"])
+    }
+
+    @Test("says what a comparison found, and counts it")
+    func tells() async throws {
+        rig.apple.with {
+            $0.report.recoveredCount = 1
+            $0.report.goneCount = 2
+            $0.report.foreignCount = 3
+            $0.report.isAmbiguous = true
+        }
+        _ = try await rig.look()
+        #expect(rig.lines.contains("Which of Apple's channels are ours cannot be told"))
+        #expect(rig.metric("openpush_channels_recovered_total 1"))
+        #expect(rig.metric("openpush_channels_lost_total 2"))
+        let labels = #"app_id="\#(rig.place.application.publicID)",environment="production""#
+        #expect(rig.metric("openpush_channels_left{\(labels)} 9998"))
+        #expect(rig.metric("openpush_channels{\(labels),state=\"free\"} 2"))
+    }
+
+    @Test("makes a channel on the spot: compares before the first, and waits for a comparison that goes on")
+    func makesNow() async throws {
+        rig.apple.with { $0.intents = [.needsListing, .isListing, .stored(FakeApple.request)] }
+        #expect(try await rig.keeper.makeNow(in: rig.place, timeout: .seconds(2)))
+        #expect(
+            rig.apple.calls == ["intend", "begin", "list", "finish 0", "intend", "intend", "create", "made channel-0"])
+    }
+
+    @Test("gives a channel on the spot up when its time is over")
+    func givesUp() async throws {
+        rig.apple.with { $0.intents = Array(repeating: .isListing, count: 100) }
+        #expect(try await !rig.keeper.makeNow(in: rig.place, timeout: .milliseconds(250)))
+        #expect(rig.apple.calls == ["intend", "intend", "intend"])
+    }
+
+    @Test("waits for a database that is away")
+    func storageAway() async throws {
+        rig.apple.with { $0.isStorageAway = true }
+        await #expect(throws: StorageError.unavailable) { try await rig.keeper.look() }
+    }
+}
+
+@Suite("Channel ledger", .timeLimit(.minutes(1))) struct ChannelLedgerTests {
+    let rig = KeeperRig()
+    var ledger: ChannelLedger {
+        ChannelLedger(base: rig.apple, keeper: rig.keeper, clock: rig.clock, logger: rig.logger, metrics: rig.metrics)
+    }
+
+    static func start(instance: InstanceMark? = nil) -> StartCommand {
+        let content = PushContent(
+            event: .start, attributesType: "A", attributes: [], contentState: [], alerts: [], sound: nil, staleDate: nil,
+            dismissalDate: nil, relevanceScore: nil, priority: 10, instance: instance)
+        return StartCommand(
+            activityID: "m", activityType: "A", name: "n", audience: .segments(included: ["All"], excluded: []), content: content,
+            idempotency: nil)
+    }
+
+    private func isAccepted(_ start: StartCommand = start(), isOn: Bool = true) async throws -> Bool {
+        guard case .accepted = try await ledger.accept(start, application: ChannelPlanTests.application(isOn: isOn)) else {
+            return false
+        }
+        return true
+    }
+
+    @Test("takes channels for starts of apps that are switched on, and for no other")
+    func demands() async throws {
+        #expect(try await isAccepted(isOn: false))
+        let mark = InstanceMark(
+            instance: InstanceID(UUID(high: 1, low: 1)), delivery: InstanceID(UUID(high: 1, low: 2)),
+            notificationType: "n", deepLink: nil)
+        #expect(try await isAccepted(Self.start(instance: mark)))
+        #expect(rig.apple.with { $0.demands }.isEmpty)
+        #expect(rig.apple.with { $0.plainStarts } == 2)
+        #expect(try await isAccepted())
+        #expect(rig.apple.with { $0.demands } == [.required])
+    }
+
+    @Test("makes the channels that are lacking, in each environment, before it accepts")
+    func makes() async throws {
+        rig.apple.with {
+            $0.starts = [.lacking([.production, .sandbox]), .decided(.accepted(FakeApple.notification), without: [])]
+        }
+        #expect(try await isAccepted())
+        #expect(rig.apple.with { $0.demands } == [.required, .required])
+        #expect(rig.apple.calls == ["intend", "create", "made channel-0", "intend", "create", "made channel-1"])
+    }
+
+    @Test("goes on without where Apple makes none, and says so")
+    func goesOn() async throws {
+        rig.apple.with {
+            $0.createResult = .refused(.notSent("no connection"))
+            $0.starts = [
+                .lacking([.production]), .decided(.accepted(FakeApple.notification), without: [.production]),
+            ]
+        }
+        #expect(try await isAccepted())
+        #expect(rig.apple.with { $0.demands } == [.required, .asAvailable])
+        #expect(rig.metric("openpush_channel_starts_without_total 1"))
+        #expect(rig.lines.contains("A start goes on with update tokens only"))
+    }
+
+    @Test("goes on without when others take what it makes")
+    func loses() async throws {
+        rig.apple.with { state in
+            state.starts =
+                Array(repeating: .lacking([.production]), count: 3)
+                + [.decided(.accepted(FakeApple.notification), without: [.production])]
+        }
+        #expect(try await isAccepted())
+        #expect(rig.apple.with { $0.demands } == [.required, .required, .required, .asAvailable])
+    }
+}
