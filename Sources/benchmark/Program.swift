@@ -49,6 +49,7 @@ import Observability
         switch arguments.command {
         case "sender": return try await SenderBenchmark(&arguments).run()
         case "clicks": return try await ClickBenchmark(&arguments).run()
+        case "channel": return try await ChannelBenchmark(&arguments).run()
         case "audience": return try await AudienceBenchmark(&arguments).run()
         case "registration": return try await RegistrationBenchmark(&arguments).run()
         case "fan-out": return try await FanOutBenchmark(&arguments).run()
@@ -60,6 +61,7 @@ import Observability
     private static let help = """
         usage: benchmark fan-out [OPTION VALUE]...
                benchmark clicks [OPTION VALUE]...
+               benchmark channel [OPTION VALUE]...
                benchmark audience [OPTION VALUE]...
                benchmark registration [OPTION VALUE]...
                benchmark sender --port PORT --ca-file PATH [OPTION VALUE]...
@@ -83,6 +85,14 @@ import Observability
           --taps N                of each measurement (100000)
           --devices N             that were pushed (1000000)
           --clients N             callers at once, each with one tap (1000)
+          --repetitions N         of each measurement (3)
+          --work-directory PATH, --keep, --checkout PATH  as above
+
+        channel  updates of an activity on a broadcast channel, with one subscriber and with many: what they cost openpushd, by turns.
+                 Starts PostgreSQL, apns-simulator and openpushd, checks that every subscriber got every update, and ends what it started.
+
+          --subscribers N         (1000000)
+          --updates N             of each measurement (200)
           --repetitions N         of each measurement (3)
           --work-directory PATH, --keep, --checkout PATH  as above
 

@@ -20,8 +20,10 @@ struct GatewayProcess: Sendable {
     /// - Parameters:
     ///   - sink: what plays APNs; nil when nothing is pushed.
     ///   - connectionsPerLoop: `OPENPUSH_APNS_CONNECTIONS`; nil for the default.
+    ///   - settings: further variables.
     static func start(
-        in workplace: Workplace, database: BenchmarkDatabase, sink: Sink?, connectionsPerLoop: Int? = nil
+        in workplace: Workplace, database: BenchmarkDatabase, sink: Sink?, connectionsPerLoop: Int? = nil,
+        settings: [String: String] = [:]
     ) async throws -> GatewayProcess {
         var environment = [
             "OPENPUSH_DATABASE_URL": database.connectionString, "OPENPUSH_MASTER_KEY": database.masterKey,
@@ -34,7 +36,8 @@ struct GatewayProcess: Sendable {
         }
         if let connectionsPerLoop { environment["OPENPUSH_APNS_CONNECTIONS"] = "\(connectionsPerLoop)" }
         let process = try await workplace.start(
-            [try workplace.program("openpushd")], environment: environment, log: "openpushd", readyWhen: "openpushd listens on")
+            [try workplace.program("openpushd")], environment: environment.merging(settings) { _, setting in setting },
+            log: "openpushd", readyWhen: "openpushd listens on")
         guard let port = process.readyLine.split(separator: ":").last.flatMap({ UInt16($0) }) else {
             throw Failure("openpushd named no port: \(process.readyLine)")
         }

@@ -64,7 +64,7 @@ extension Deployment {
         }
     }
 
-    private func withSession<Value>(_ body: (DatabaseConnection) async throws -> Value) async throws -> Value {
+    func withSession<Value>(_ body: (DatabaseConnection) async throws -> Value) async throws -> Value {
         let options = try DatabaseOptions(url: environment["OPENPUSH_DATABASE_URL"] ?? "")
         let session = try await DatabaseConnection.connect(loop: TestDatabase.loop, options: options)
         do {

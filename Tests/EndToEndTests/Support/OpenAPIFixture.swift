@@ -57,6 +57,10 @@ struct Description {
         }
         identifiers[try example("notification", of: "readNotification")] = first
         #expect(try await gateway.push("end", "match-4").status == 201)
+        try await gateway.switchChannels()
+        let broadcast = try await gateway.start("match-10")
+        #expect(try await gateway.waitUntilFinished(broadcast["id"] ?? "").number("accepted") == 1)
+        try await gateway.switchChannels("off")
         let left = try await gateway.send(
             "POST", "/v1/live-activities/ends", key: key, body: #"{"push_token":"\#(pushToken)","activity_id":"match-6"}"#)
         #expect(left.status == 204, "\(left.text)")
