@@ -503,6 +503,8 @@ create table if not exists fan_out (
 ) with (fillfactor = 50);
 -- The types of the tokens that a start of a list takes, where devices differ in them: the newest token of each device.
 alter table fan_out add column if not exists type_ids int[];
+-- Entries of a start's list that name no device.
+alter table fan_out add column if not exists unknown_entries bigint not null default 0;
 -- Whether a start puts devices on the activity's channels.
 alter table fan_out add column if not exists joins_channels boolean not null default false;
 -- The sums of its taps, once their rows are no longer kept; null until then.

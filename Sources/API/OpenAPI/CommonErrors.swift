@@ -133,7 +133,8 @@ enum SharedSchemas {
         ("activity_type", .nullable(.identifier)), ("name", .name),
         ("state", .choice(FanOutState.pending.rawValue, FanOutState.sending.rawValue, FanOutState.finished.rawValue)),
         ("targeted", .count), ("accepted", .count), ("failed", .count), ("unknown", .count), ("pending", .count),
-        ("reasons", .map(of: .count)), ("clicks", .count), ("clicked_devices", .count), ("created_at", .date),
+        ("reasons", .map(of: .count)), ("clicks", .count), ("clicked_devices", .count), ("unknown_entries", .count),
+        ("created_at", .date),
         ("finished_at", .nullable(.date)),
     ]
     private static let minute = Schema.object([("minute", .date), ("accepted", .count), ("clicked_devices", .count)])

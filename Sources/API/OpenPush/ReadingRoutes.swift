@@ -133,6 +133,7 @@ extension NotificationSummary {
         writer.endObject()
         writer.member("clicks", clickCount)
         writer.member("clicked_devices", clickedDeviceCount)
+        writer.member("unknown_entries", unknownEntryCount)
         writer.member("created_at", createdAt.dateText)
         writer.member("finished_at", finishedAt?.dateText)
     }

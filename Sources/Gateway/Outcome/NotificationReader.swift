@@ -38,6 +38,8 @@ package struct NotificationSummary: Sendable {
     package let clickedDeviceCount: Int64
     /// Devices that said that the push arrived.
     package let receiptCount: Int64
+    /// Entries of a start's list that name no device.
+    package let unknownEntryCount: Int64
     package let createdAt: UnixMilliseconds
     package let finishedAt: UnixMilliseconds?
     /// Devices whose outcome is not yet known.
@@ -49,7 +51,7 @@ package struct NotificationSummary: Sendable {
         state: FanOutState,
         targetedCount: Int64, acceptedCount: Int64, failedCount: Int64, unknownCount: Int64,
         reasons: [(reason: DeliveryReason, count: Int64)], clickCount: Int64, clickedDeviceCount: Int64,
-        receiptCount: Int64 = 0, createdAt: UnixMilliseconds, finishedAt: UnixMilliseconds?
+        receiptCount: Int64 = 0, unknownEntryCount: Int64 = 0, createdAt: UnixMilliseconds, finishedAt: UnixMilliseconds?
     ) {
         self.number = number
         self.publicID = publicID
@@ -66,6 +68,7 @@ package struct NotificationSummary: Sendable {
         self.clickCount = clickCount
         self.clickedDeviceCount = clickedDeviceCount
         self.receiptCount = receiptCount
+        self.unknownEntryCount = unknownEntryCount
         self.createdAt = createdAt
         self.finishedAt = finishedAt
     }

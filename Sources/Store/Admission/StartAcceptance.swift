@@ -19,10 +19,15 @@ extension Store {
         if found.isOverloaded { return .overloaded }
         switch try await resolve(start.audience, type: found.type, application: application.id, on: connection) {
         case .unknownSegments(let names): return .unknownSegments(names)
-        case .devices(let devices):
+        case .devices(let devices, let unknownEntryCount):
             guard let type = found.type, !devices.isEmpty else { return .nobody }
-            return try await store(
+            let acceptance = try await store(
                 start, type: type, devices: devices, audience: nil, application: application.id, on: connection)
+            if case .accepted(let notification) = acceptance, unknownEntryCount > 0 {
+                try await connection.query(
+                    StartStatements.noteUnknownEntries, [.notification(notification.id), .int64(unknownEntryCount)])
+            }
+            return acceptance
         case .conditions(let audience):
             guard let type = found.type,
                 try await reachesAnybody(

@@ -2,7 +2,7 @@ import Gateway
 import PostgreSQL
 
 enum StartStatements {
-    static let all = [limitTime, replay, type, devicesByAlias, devicesBySubscription, accept]
+    static let all = [limitTime, replay, type, devicesByAlias, devicesBySubscription, noteUnknownEntries, accept]
 
     static let keyLifetime = "interval '\(AdmissionLimits.idempotencyDays) days'"
 
@@ -33,38 +33,49 @@ enum StartStatements {
             """)
 
     // Each entry of a list is looked up by itself: with joins, a long list makes the planner read the tables, all apps' rows included.
+    /// Devices of a list that hold a token, each with the number of entries that name nobody. `found` has a row an entry and device.
+    private static func devices(name: String, found: String) -> Statement {
+        Statement(
+            name: name,
+            text: """
+                with found as materialized (\(found))
+                select distinct token.device_id, (select count(*) from found where found.device_id is null)
+                from found
+                    cross join lateral (
+                        select device_id from start_token
+                        where app_id = $1 and type_id = $2 and device_id = found.device_id
+                        offset 0) as token
+                order by token.device_id
+                """)
+    }
+
     /// App, type, labels, identifiers.
-    static let devicesByAlias = Statement(
+    static let devicesByAlias = devices(
         name: "start_devices_by_alias",
-        text: """
-            select distinct token.device_id
+        found: """
+            select alias.device_id
             from unnest($3::text[], $4::text[]) as wanted (label, identifier)
-                cross join lateral (
+                left join lateral (
                     select device_id from device_alias
                     where app_id = $1 and label = wanted.label and identifier = wanted.identifier
-                    offset 0) as alias
-                cross join lateral (
-                    select device_id from start_token
-                    where app_id = $1 and type_id = $2 and device_id = alias.device_id
-                    offset 0) as token
-            order by token.device_id
+                    offset 0) as alias on true
             """)
 
     /// App, type, subscription ids.
-    static let devicesBySubscription = Statement(
+    static let devicesBySubscription = devices(
         name: "start_devices_by_subscription",
-        text: """
-            select distinct token.device_id
+        found: """
+            select device.device_id
             from unnest($3::uuid[]) as wanted (public_id)
-                cross join lateral (
+                left join lateral (
                     select device_id from device where app_id = $1 and public_id = wanted.public_id
-                    offset 0) as device
-                cross join lateral (
-                    select device_id from start_token
-                    where app_id = $1 and type_id = $2 and device_id = device.device_id
-                    offset 0) as token
-            order by token.device_id
+                    offset 0) as device on true
             """)
+
+    /// Notes that entries of a start's list name nobody: notification, how many.
+    static let noteUnknownEntries = Statement(
+        name: "start_note_unknown_entries",
+        text: "update fan_out set unknown_entries = $2 where notification_id = $1")
 
     // A state that was refused before is older than what the start shows. One that joins a running activity leaves an update to the
     // devices that were started before; an end it does away with, for the activity goes on.

@@ -3,8 +3,8 @@ import PostgreSQL
 
 /// Who a start goes to, as far as it can be said when the start is accepted.
 enum ResolvedAudience {
-    /// These devices, ascending, each once; all of them hold a start token of the type.
-    case devices([Int64])
+    /// These devices, ascending, each once; all of them hold a start token of the type. And how many entries of the list name nobody.
+    case devices([Int64], unknownEntryCount: Int64)
     /// Who matches, found page by page while the fan-out runs.
     case conditions(FrozenAudience)
     /// Segments that do not exist, in the order they were named.
@@ -20,18 +20,18 @@ extension Store {
     ) async throws -> ResolvedAudience {
         switch audience {
         case .aliases(let aliases):
-            guard let type else { return .devices([]) }
+            guard let type else { return .devices([], unknownEntryCount: 0) }
             let parameters: [Parameter] = [
                 .application(application), .int32(type), .textArray(aliases.map(\.label)),
                 .textArray(aliases.map(\.identifier)),
             ]
-            return .devices(Self.devices(of: try await connection.query(StartStatements.devicesByAlias, parameters)))
+            return Self.devices(of: try await connection.query(StartStatements.devicesByAlias, parameters))
         case .subscriptions(let subscriptions):
-            guard let type else { return .devices([]) }
+            guard let type else { return .devices([], unknownEntryCount: 0) }
             let parameters: [Parameter] = [
                 .application(application), .int32(type), .uuidArray(subscriptions.map(\.bytes)),
             ]
-            return .devices(Self.devices(of: try await connection.query(StartStatements.devicesBySubscription, parameters)))
+            return Self.devices(of: try await connection.query(StartStatements.devicesBySubscription, parameters))
         case .segments(let included, let excluded):
             return try await resolveSegments(included, excluded, application: application, on: connection)
         case .filters(let expression):
@@ -57,8 +57,10 @@ extension Store {
                 included: included.flatMap { branches[$0] ?? [] }, excluded: excluded.flatMap { branches[$0] ?? [] }))
     }
 
-    private static func devices(of result: QueryResult) -> [Int64] {
-        (0..<result.rowCount).map { result.int64(row: $0, column: 0) }
+    private static func devices(of result: QueryResult) -> ResolvedAudience {
+        .devices(
+            (0..<result.rowCount).map { result.int64(row: $0, column: 0) },
+            unknownEntryCount: result.rowCount > 0 ? result.int64(row: 0, column: 1) : 0)
     }
 
     /// Whether anybody in the audience holds a start token of the type.

@@ -70,7 +70,8 @@ extension NotificationSummary {
             failedCount: result.int64(row: row, column: 10), unknownCount: result.int64(row: row, column: 11),
             reasons: counts.sorted { ($1.count, $0.reason.rawValue) < ($0.count, $1.reason.rawValue) },
             clickCount: result.int64(row: row, column: 13), clickedDeviceCount: result.int64(row: row, column: 14),
-            receiptCount: result.int64(row: row, column: 16), createdAt: result.milliseconds(row: row, column: 5),
+            receiptCount: result.int64(row: row, column: 16),
+            unknownEntryCount: result.int64(row: row, column: 17), createdAt: result.milliseconds(row: row, column: 5),
             finishedAt: finishedAt)
     }
 }
@@ -87,7 +88,7 @@ enum ReaderStatements {
             coalesce(chunks.failed, fan_out.failed), coalesce(chunks.unknown, fan_out.unknown),
             coalesce(chunks.reasons, fan_out.reasons), coalesce(fan_out.clicks, clicks.taps),
             coalesce(fan_out.clicked_devices, clicks.devices), notification.notification_id,
-            coalesce(fan_out.receipts, received.devices)
+            coalesce(fan_out.receipts, received.devices), fan_out.unknown_entries
         from notification
             join activity on activity.activity_number = notification.activity_number
             join fan_out on fan_out.notification_id = notification.notification_id

@@ -21,7 +21,7 @@ import Testing
     private static let start =
         #"{"id":"\#(TestAPI.identifier)","event":"start","activity_id":"match-1","activity_type":"Game","name":"goal \"1\"","#
         + #""state":"finished","targeted":10,"accepted":5,"failed":2,"unknown":1,"pending":2,"reasons":{"Unregistered":2},"#
-        + #""clicks":4,"clicked_devices":3,"created_at":"2026-02-28T23:59:59.007Z","finished_at":"2026-03-01T00:00:00.000Z"}"#
+        + #""clicks":4,"clicked_devices":3,"unknown_entries":0,"created_at":"2026-02-28T23:59:59.007Z","finished_at":"2026-03-01T00:00:00.000Z"}"#
 
     @Test("shows a notification with its totals")
     func notification() async {

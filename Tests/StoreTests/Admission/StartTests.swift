@@ -223,7 +223,7 @@ import Testing
         }
     }
 
-    @Test("finds devices by subscription id")
+    @Test("finds devices by subscription id, and counts the entries that name none")
     func findsSubscriptions() async throws {
         try await StoreFixture.with { fixture in
             let first = try await fixture.addDevice(1)
@@ -236,6 +236,11 @@ import Testing
             let pushed = try await fixture.deliverEverything(worker)
             let expected = [try await fixture.deviceNumber(1), try await fixture.deviceNumber(3)]
             #expect(pushed[notification.id] == expected)
+            #expect(try await fixture.summary(notification).unknownEntryCount == 1)
+            let aliases = ["fan-1", "fan-8", "fan-9"].map { AliasReference(label: "external_id", identifier: $0) }
+            try await fixture.addDevice(1) { $0.externalID = "fan-1" }
+            let named = try await fixture.accept(StoreFixture.start("match-2", .aliases(aliases)))
+            #expect(try await fixture.summary(named).unknownEntryCount == 2)
         }
     }
 
