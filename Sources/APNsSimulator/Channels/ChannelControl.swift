@@ -65,7 +65,12 @@ extension ControlHandler {
         case (nil, let count?): isDone = simulator.subscribe(count: Int(count), to: channelID)
         default: throw ControlError("a subscription has either a token or a count")
         }
-        return isDone ? HTTPResponse(status: 204) : ControlHandler.notFound
+        guard isDone else { return ControlHandler.notFound }
+        return ControlHandler.success { writer in
+            writer.beginObject()
+            writer.member("subscribed", count ?? 1)
+            writer.endObject()
+        }
     }
 
     /// `GET /subscriptions?token=`: the channels a device is on, and what it was delivered.

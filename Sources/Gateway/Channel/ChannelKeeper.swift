@@ -228,6 +228,8 @@ package actor ChannelKeeper {
     private func note(_ message: StaticString, _ refusal: ChannelRefusal, in place: ChannelPlace) {
         metrics.failed.add()
         if refusal.lasts { paused[place] = clock.instant() + Self.refusalPause }
+        // Others have made some: what is left is known after the next comparison.
+        if refusal == .full { listed.remove(place) }
         logger.log(refusal.lasts ? .error : .warning, message, fields(place, refusal.text))
     }
 
@@ -240,8 +242,8 @@ extension ChannelRefusal {
     /// Whether only the operator, or time, can change it.
     fileprivate var lasts: Bool {
         switch self {
-        case .notEnabled, .full, .other: true
-        case .unknownChannel, .later, .notSent: false
+        case .notEnabled, .other: true
+        case .full, .unknownChannel, .later, .notSent: false
         }
     }
 

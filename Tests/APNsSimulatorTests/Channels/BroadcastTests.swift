@@ -138,8 +138,8 @@ import Testing
         #expect(made.status == 201)
         let id = try #require(made.root?["channel_id"]?.string)
         let subscription = #"{"token":"\#(TestPush.token(1))","channel_id":"\#(id)","environment":"sandbox"}"#
-        #expect(try await ControlTests.ask(test, "POST", "/subscriptions", subscription).status == 204)
-        #expect(try await ControlTests.ask(test, "POST", "/subscriptions", #"{"count":5,"channel_id":"\#(id)"}"#).status == 204)
+        #expect(try await ControlTests.ask(test, "POST", "/subscriptions", subscription).status == 200)
+        #expect(try await ControlTests.ask(test, "POST", "/subscriptions", #"{"count":5,"channel_id":"\#(id)"}"#).status == 200)
         #expect(try await ControlTests.ask(test, "POST", "/subscriptions", #"{"channel_id":"\#(id)"}"#).status == 400)
         #expect(try await test.connect(.sandbox).answer(to: test.publication(id, expiration: 0)).status == 200)
         let channels = try await ControlTests.ask(test, "GET", "/channels?bundle_id=com.example.app&environment=sandbox")

@@ -45,6 +45,14 @@ import Testing
         #expect(rig.metric("openpush_channel_failures_total 2"))
     }
 
+    @Test("compares again when Apple has more channels than it knew of")
+    func full() async throws {
+        _ = try await rig.look()
+        rig.apple.with { $0.createResult = .refused(.full) }
+        #expect(try await rig.look { $0.freeCount = 0 } == ["keep", "intend", "create", "not made", "leave"])
+        #expect(try await rig.look { $0.totalCount = 10_000 } == ["keep", "begin", "list", "finish 0", "leave"])
+    }
+
     @Test("asks nothing more for a minute when only the operator can help")
     func pauses() async throws {
         _ = try await rig.look()
