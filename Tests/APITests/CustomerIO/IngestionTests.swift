@@ -159,12 +159,13 @@ import Testing
 
     @Test("passes over an event whose values PostgreSQL refuses, and keeps a batch whose statement is at fault")
     func refusedValues() async {
+        let device = Told.track("Device Deleted", more: #","context":\#(Told.context)"#)
         api.instances.with { $0.failure = .refused(sqlState: "22P05") }
-        #expect(await api.tell(Told.delivery(), Told.identify()).status == 200)
+        #expect(await api.tell(Told.delivery(), device).status == 200)
         #expect(api.outcomes == [.refused: 1, .applied: 1])
         #expect(api.log.all.contains { $0.contains("22P05") })
         api.instances.with { $0.failure = .refused(sqlState: "42P01") }
-        #expect(await api.tell(Told.delivery(), Told.identify()).status == 500)
+        #expect(await api.tell(Told.delivery(), device).status == 500)
         #expect(api.outcomes == [.refused: 1, .applied: 1])
     }
 
