@@ -45,9 +45,10 @@ struct ChannelCrashTests {
             }
             let asked = gateway.simulator.requests(RequestQuery(operation: .create)).count
             #expect(try await gateway.start("match-1").status == 201)
-            #expect(
-                await gateway.simulator.waitForRequests(asked + 1, matching: RequestQuery(operation: .create)).count
-                    == asked + 1)
+            // Settled: it is carried out, and there will be no answer.
+            var query = RequestQuery(operation: .create)
+            query.isSettled = true
+            #expect(await gateway.simulator.waitForRequests(asked + 1, matching: query).count == asked + 1)
             let lost = gateway.liveChannels.count
             #expect(lost == (isCarriedOut ? 3 : 2))
             try await Self.crash(gateway)
