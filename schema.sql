@@ -137,6 +137,15 @@ create unlogged table if not exists instance_rate_limit (
     calls   timestamptz[] not null check (cardinality(calls) between 1 and 10)
 ) with (fillfactor = 30);
 
+-- The latest calls to MoEngage's routes, likewise: of a workspace (campaign 0) and of a campaign.
+create unlogged table if not exists campaign_rate_limit (
+    app_id           int not null,
+    kind             smallint not null check (kind between 0 and 3),  -- a CampaignCall
+    campaign_number  bigint not null,
+    calls            timestamptz[] not null check (cardinality(calls) between 1 and 500),
+    primary key (app_id, kind, campaign_number)
+) with (fillfactor = 30);
+
 -- Devices --------------------------------------------------------------------------------------------------------------------------
 
 -- A token as it is stored: Android devices have none but their push_token, and where FCM passes on to APNs that one stands behind
@@ -466,6 +475,40 @@ create table if not exists live_report (
     primary key (app_id, message_id)
 );
 create index if not exists live_report_age on live_report (counted_at);
+
+-- Broadcast campaigns --------------------------------------------------------------------------------------------------------------
+
+create table if not exists campaign (
+    campaign_number   bigint primary key generated always as identity,
+    app_id            int not null references app,
+    public_id         uuid not null unique default gen_random_uuid(),
+    request_id        text collate "C" not null check (octet_length(request_id) between 1 and 128),
+    request_digest    bytea not null check (octet_length(request_digest) = 32),
+    live_activity_id  text collate "C" check (octet_length(live_activity_id) between 1 and 128),  -- chosen by its maker
+    name              text not null check (char_length(name) between 1 and 128),
+    created_by        text not null check (octet_length(created_by) <= 320),
+    -- {"included":[segment ids, "all"],"excluded":[segment ids]} or {"filters":[...]}; not jsonb: literals stay as they came.
+    audience          json not null,
+    created_at        timestamptz not null default now(),
+    unique (app_id, request_id)
+);
+create unique index if not exists campaign_live_activity on campaign (app_id, live_activity_id);
+
+-- One run of a campaign: an activity whose activity_id is the instance's identifier.
+create table if not exists broadcast_instance (
+    app_id           int not null,
+    instance_id      text collate "C" not null check (octet_length(instance_id) between 1 and 128),
+    campaign_number  bigint not null,
+    activity_number  bigint not null,
+    started_at       bigint not null,  -- seconds since 1970
+    dismissal_date   bigint,  -- seconds since 1970
+    ended_at         timestamptz,
+    was_dismissed    boolean not null default false,  -- ended because its dismissal date had come
+    latest_digest    bytea check (octet_length(latest_digest) = 32),  -- of the latest update or end
+    primary key (app_id, instance_id)
+) with (fillfactor = 80);
+create index if not exists broadcast_instance_newest on broadcast_instance (campaign_number, started_at desc);
+create index if not exists broadcast_instance_age on broadcast_instance (started_at);
 
 -- The queue ------------------------------------------------------------------------------------------------------------------------
 

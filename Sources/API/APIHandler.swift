@@ -31,6 +31,9 @@ package struct APIPorts: Sendable {
     /// Starts, updates and ends live notifications, and keeps them.
     package var liveNotifications: LiveNotifications
     package var instances: any InstanceLedger
+    /// Starts, updates and ends instances of broadcast campaigns, and keeps them.
+    package var broadcasts: Broadcasts
+    package var campaigns: any CampaignLedger
     /// Feeds streams of events; one for the whole process.
     package var events: EventHub
 
@@ -40,7 +43,7 @@ package struct APIPorts: Sendable {
         users: any UserRegistry, channels: any ChannelSubscriptions, taps: any TapCounter, segments: any SegmentDirectory,
         audiences: any AudienceCounter, renderer: any PayloadRenderer, reader: any NotificationReader,
         dashboards: any DashboardReader, liveNotifications: LiveNotifications, instances: any InstanceLedger,
-        events: EventHub
+        broadcasts: Broadcasts, campaigns: any CampaignLedger, events: EventHub
     ) {
         self.directory = directory
         self.admission = admission
@@ -56,6 +59,8 @@ package struct APIPorts: Sendable {
         self.dashboards = dashboards
         self.liveNotifications = liveNotifications
         self.instances = instances
+        self.broadcasts = broadcasts
+        self.campaigns = campaigns
         self.events = events
     }
 }
@@ -104,6 +109,7 @@ package struct APIHandler: HTTPHandler {
     private let deviceReading: DeviceReadingRoutes
     private let liveNotifications: LiveNotificationRoutes
     private let ingestion: IngestionRoutes
+    private let broadcasts: BroadcastRoutes
     private let operations: OperationsRoutes
     private let now: @Sendable () -> Int64
     private let meters: RequestMeters
@@ -140,6 +146,9 @@ package struct APIHandler: HTTPHandler {
             keeping: EventKeeping(registry: ports.registry, users: ports.users, instances: ports.instances),
             meters: IngestionMeters(metrics: metrics), held: HeldBytes(limit: settings.heldEventByteCount), now: clock.now,
             logger: logger)
+        broadcasts = BroadcastRoutes(
+            authentication: WorkspaceAuthentication(directory: ports.directory), broadcasts: ports.broadcasts,
+            campaigns: CampaignRoutes(campaigns: ports.campaigns))
         now = clock.now
         operations = OperationsRoutes(readiness: readiness, metrics: metrics)
         meters = RequestMeters(metrics: metrics)
@@ -195,6 +204,8 @@ package struct APIHandler: HTTPHandler {
         case .openAPI: return operations.description()
         case .sendBatch, .sendPublicBatch, .sendTrack, .sendIdentify, .readProjectSettings:
             return try await ingestion.respond(to: request, route: route, parameters: parameters)
+        case .createCampaign, .startBroadcast, .updateBroadcast, .endBroadcast:
+            return try await broadcasts.respond(to: request, route: route)
         default: break
         }
         if route.need != nil { return try await answerDevice(request, route: route, parameters: parameters) }

@@ -71,7 +71,8 @@ extension StorageError {
 /// Every fixed statement, for the test that lets PostgreSQL judge them.
 package enum StoreStatements {
     package static let all =
-        AbandonedChunkStatements.all + AdministrationStatements.all + ClickStatements.all + CarvingStatements.all
+        AbandonedChunkStatements.all + AdministrationStatements.all + BroadcastStatements.all + CampaignStatements.all
+        + ClickStatements.all + CarvingStatements.all
         + ChunkClaimStatements.all + CountingStatements.all + InstanceStatements.all + ProfileNameStatements.all
         + InstanceReadingStatements.all
         + NotificationTypeStatements.all + ChunkRecordStatements.all + DeliveryReaderStatements.all

@@ -121,7 +121,11 @@ struct LoopServices: Sendable {
                 liveNotifications: LiveNotifications(
                     ledger: store, renderer: renderer, nowMilliseconds: { SystemClocks.now().rawValue },
                     announce: { [workers = shared.workers] in workers.ring() }),
-                instances: store, events: events),
+                instances: store,
+                broadcasts: Broadcasts(
+                    ledger: store, renderer: renderer, nowMilliseconds: { SystemClocks.now().rawValue },
+                    announce: { [workers = shared.workers] in workers.ring() }),
+                campaigns: store, events: events),
             clock: SystemClocks.api(on: loop),
             readiness: { [database = shared.database, trust = shared.apnsTrust] in
                 [

@@ -13,10 +13,16 @@ enum Envelope: Sendable {
     case detail
     /// `{"meta":{"error":"..."}}`, or `{"meta":{"errors":["..."]}}` where several things are wrong: of Customer.io's wire.
     case meta
+    /// `{"error":{"code":"...","message":"...","details":[...]}}`, and `[]` where a rate is exceeded: of MoEngage's wire.
+    case error
 
     /// The answer to a request that is refused.
     func response(for refusal: Refusal) -> HTTPResponse {
         var writer = JSONWriter()
+        if self == .error {
+            Self.writeError(refusal, to: &writer)
+            return response(writer, refusal)
+        }
         writer.beginObject()
         switch self {
         case .errors, .success:
@@ -51,8 +57,13 @@ enum Envelope: Sendable {
                 writer.member("error", messages.first)
             }
             writer.endObject()
+        case .error: preconditionFailure("written above")
         }
         writer.endObject()
+        return response(writer, refusal)
+    }
+
+    private func response(_ writer: JSONWriter, _ refusal: Refusal) -> HTTPResponse {
         var response = HTTPResponse.json(status: refusal.status, writer)
         for (name, value) in refusal.headers { response.headers.append(name, value) }
         return response

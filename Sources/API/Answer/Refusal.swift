@@ -22,6 +22,8 @@ enum Refusal: Error, Equatable, Sendable {
     /// Something of that name exists; the text says what.
     case conflict(String)
     case rateLimited(retryAfterSeconds: Int)
+    /// What only MoEngage's wire knows.
+    case broadcast(BroadcastProblem)
     /// Too much that was accepted waits to be sent.
     case overloaded(retryAfterSeconds: Int)
     /// Too many taps wait to be counted.
@@ -42,6 +44,7 @@ enum Refusal: Error, Equatable, Sendable {
         case .methodNotAllowed: 405
         case .conflict: 409
         case .rateLimited, .tooManyStreamsOfApplication: 429
+        case .broadcast(let problem): problem.status
         case .storage(.refused): 500
         case .overloaded, .tooManyTaps, .tooManyEvents, .tooManyStreams, .storage(.unavailable): 503
         }
@@ -63,6 +66,7 @@ enum Refusal: Error, Equatable, Sendable {
         case .methodNotAllowed(let methods): ["This route takes \(methods.joined(separator: ", "))."]
         case .notFound(let text), .conflict(let text): [text]
         case .rateLimited: ["API rate limit exceeded."]
+        case .broadcast(let problem): [problem.message]
         case .overloaded: ["Too many starts of this app have not finished yet. Try again later."]
         case .tooManyTaps: ["Too many taps wait to be counted. Try again."]
         case .tooManyEvents: ["Too many events wait to be stored. Try again."]
@@ -83,6 +87,7 @@ enum Refusal: Error, Equatable, Sendable {
         case .methodNotAllowed: "method-not-allowed"
         case .conflict: "conflict"
         case .rateLimited, .tooManyStreamsOfApplication: "rate-limited"
+        case .broadcast(let problem): problem.code
         case .overloaded, .tooManyTaps, .tooManyEvents, .tooManyStreams, .storage(.unavailable): "unavailable"
         case .storage(.refused): "failed"
         }

@@ -7,6 +7,13 @@ enum CommonErrors {
     static func examples(of route: Route) -> [ErrorExample] {
         let kinds = route.allowedKinds
         guard !kinds.isEmpty else { return [] }
+        if let header = route.workspaceHeader {
+            return [
+                ErrorExample("missing_headers", .broadcast(.missingCredentials(header: header)), key: "none"),
+                ErrorExample("invalid_data_key", .broadcast(.invalidDataKey), key: "read"),
+                ErrorExample("no_object", .broadcast(.payload([.init(.dictionary, target: "body")])), body: "[]"),
+            ]
+        }
         let noObject = ErrorExample("no_object", .invalidBody("must be a JSON object"), body: "[]")
         // What a wrong key is answered with depends on the route, and on a header.
         if route.takesEvents { return [noObject] }
@@ -39,6 +46,7 @@ enum CommonErrors {
         if [.startActivity, .pushActivity].contains(route) {
             errors.append((429, "60 calls of the app in 60 s: repeat after Retry-After."))
         }
+        if route.workspaceHeader != nil { errors += broadcastErrors(of: route) }
         if route.envelope == .meta {
             errors.append((404, "There is no such thing, or live notifications are not enabled for this workspace."))
         }
@@ -49,6 +57,20 @@ enum CommonErrors {
         if route == .watchNotification {
             errors.append((429, "Too many streams of the app are open: repeat after Retry-After."))
         }
+        return errors
+    }
+
+    private static func broadcastErrors(of route: Route) -> [(status: Int, text: String)] {
+        var errors = [
+            (401, "No credentials, or they and the header name different workspaces, or the key is not the workspace's."),
+            (403, "The app has no signing key, or what is asked for is not possible now."),
+        ]
+        switch route {
+        case .startBroadcast: errors.append((429, "5 calls of the workspace in 60 s: repeat after Retry-After."))
+        case .createCampaign: errors.append((429, "5 calls of the workspace in 60 s: repeat after Retry-After."))
+        default: errors.append((429, "500 calls of the workspace, or 5 of the campaign, in 60 s: repeat after Retry-After."))
+        }
+        if route != .createCampaign { errors.append((413, "The push would be larger than 5,120 bytes; a start, 4,096.")) }
         return errors
     }
 }
@@ -62,6 +84,7 @@ extension Envelope {
         case .objects: .named("ErrorObjects")
         case .detail: .named("Detail")
         case .meta: .named("Meta")
+        case .error: .named("BroadcastError")
         }
     }
 }
@@ -120,6 +143,7 @@ enum SharedSchemas {
                 ("meta", .any(of: .object([("error", .text)]), .object([("errors", .list(of: .text))])))
             ])
         ),
+        ("BroadcastError", BroadcastDescriptions.error),
         ("Notification", .object(notification)),
         (
             "NotificationWithMinutes",

@@ -79,6 +79,12 @@ enum OpenAPIDocument {
             writer.member("description", text)
             writer.endObject()
         }
+        writer.key("workspace")
+        writer.beginObject()
+        writer.member("type", "http")
+        writer.member("scheme", "basic")
+        writer.member("description", "the app_id and a rest key, in base64; a header names the app_id again")
+        writer.endObject()
         writer.key("identity")
         writer.beginObject()
         writer.member("type", "http")

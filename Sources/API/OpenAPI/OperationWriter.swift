@@ -30,6 +30,11 @@ struct OperationWriter {
         for kind in kinds { writer.string(kind.name) }
         writer.endArray()
         writer.key("security")
+        if let header = route.workspaceHeader {
+            writer.raw(#"[{"workspace":[]}]"#.utf8)
+            writer.member("x-workspace-header", header)
+            return
+        }
         // Without any of them where the app is open, or the key is in the body.
         let more = route.need != nil ? #",{"identity":[]},{}"# : route.takesEvents ? ",{}" : ""
         writer.raw((kinds.isEmpty ? "[]" : #"[{"authorization":[]},{"header":[]}\#(more)]"#).utf8)

@@ -11,6 +11,7 @@ struct RouteDescription: Sendable {
         case customerIODevices = "Devices on Customer.io's wire"
         case reading = "Reading"
         case customerIO = "Customer.io"
+        case moEngage = "MoEngage"
         case operations = "Operations"
     }
 

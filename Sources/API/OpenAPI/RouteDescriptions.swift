@@ -65,6 +65,10 @@ extension Route {
         case .sendTrack: IngestionDescriptions.track
         case .sendIdentify: IngestionDescriptions.identify
         case .readProjectSettings: IngestionDescriptions.settings
+        case .createCampaign: BroadcastDescriptions.create
+        case .startBroadcast: BroadcastDescriptions.start
+        case .updateBroadcast: BroadcastDescriptions.update
+        case .endBroadcast: BroadcastDescriptions.end
         case .live: OperationsDescriptions.live
         case .ready: OperationsDescriptions.ready
         case .metrics: OperationsDescriptions.metrics

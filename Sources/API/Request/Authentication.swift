@@ -116,7 +116,8 @@ extension Route {
         case .startActivity, .pushActivity, .createAppSegment, .listAppSegments, .readAppSegment, .changeAppSegment,
             .removeAppSegment, .createSegment, .listSegments, .readSegment, .changeSegment, .removeSegment, .previewAudience,
             .countUnsaved, .listActivities, .listDeliveries, .readDevice, .listPushes, .readStatistics, .readMessage,
-            .startLiveNotification, .updateLiveNotification, .endLiveNotification, .nameNotificationType:
+            .startLiveNotification, .updateLiveNotification, .endLiveNotification, .nameNotificationType, .createCampaign,
+            .startBroadcast, .updateBroadcast, .endBroadcast:
             [.rest]
         case .registerDevice, .setUpdateToken, .setStartToken, .removeStartToken, .recordClick, .endActivity, .joinChannel,
             .createUser,

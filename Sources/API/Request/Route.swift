@@ -65,6 +65,10 @@ enum Route: String, CaseIterable, Sendable {
     case sendTrack
     case sendIdentify
     case readProjectSettings
+    case createCampaign
+    case startBroadcast
+    case updateBroadcast
+    case endBroadcast
     case live
     case ready
     case metrics
@@ -77,7 +81,8 @@ enum Route: String, CaseIterable, Sendable {
             .setUpdateToken, .setStartToken, .recordClick, .endActivity, .joinChannel, .createUser, .addSubscription,
             .setActivityToken,
             .setUserActivityToken, .reportClick, .startLiveNotification, .updateLiveNotification, .endLiveNotification,
-            .sendBatch, .sendPublicBatch, .sendTrack, .sendIdentify:
+            .sendBatch, .sendPublicBatch, .sendTrack, .sendIdentify, .createCampaign, .startBroadcast, .updateBroadcast,
+            .endBroadcast:
             "POST"
         case .setTypeToken, .confirmReceipt: "PUT"
         case .changeAppSegment, .changeSegment, .changeUser, .changeIdentity, .changeSubscription, .moveSubscription,
@@ -151,6 +156,10 @@ enum Route: String, CaseIterable, Sendable {
         case .sendTrack: ["v1", "track"]
         case .sendIdentify: ["v1", "identify"]
         case .readProjectSettings: ["v1", "projects", ":write_key", "settings"]
+        case .createCampaign: ["core-services", "v1", "campaigns"]
+        case .startBroadcast: Self.broadcast + ["start"]
+        case .updateBroadcast: Self.broadcast + ["update"]
+        case .endBroadcast: Self.broadcast + ["end"]
         case .live: ["livez"]
         case .ready: ["readyz"]
         case .metrics: ["metrics"]
@@ -161,6 +170,16 @@ enum Route: String, CaseIterable, Sendable {
     private static let user = ["apps", ":app", "users", "by", ":label", ":id"]
     private static let subscription = ["apps", ":app", "subscriptions", ":subscription"]
     private static let liveNotifications = ["v1", "live_notifications"]
+    private static let broadcast = ["v1.0", "live-activity", "broadcast"]
+
+    /// The header that names the workspace beside `Authorization`, on MoEngage's wire; nil for all other routes.
+    var workspaceHeader: String? {
+        switch self {
+        case .createCampaign: CampaignRoutes.header
+        case .startBroadcast, .updateBroadcast, .endBroadcast: BroadcastRoutes.header
+        default: nil
+        }
+    }
 
     /// Whether it takes events of Customer.io's SDKs, which need not have their key in a header.
     var takesEvents: Bool { [.sendBatch, .sendPublicBatch, .sendTrack, .sendIdentify].contains(self) }
@@ -202,6 +221,7 @@ enum Route: String, CaseIterable, Sendable {
         case .startLiveNotification, .updateLiveNotification, .endLiveNotification, .listLiveNotifications,
             .listNotificationTypes, .nameNotificationType, .readLiveNotification, .listInstanceDeliveries:
             .meta
+        case .createCampaign, .startBroadcast, .updateBroadcast, .endBroadcast: .error
         default: .detail
         }
     }

@@ -38,6 +38,7 @@ enum Router {
     static func envelope(for request: HTTPRequest) -> Envelope {
         let isIn = { (root: String) in request.path == root || request.path.hasPrefix("\(root)/") }
         if isIn("/v1/live_notifications") { return .meta }
+        if isIn("/v1.0") || isIn("/core-services") { return .error }
         return isIn("/apps") || isIn("/notifications") ? .errors : .detail
     }
 

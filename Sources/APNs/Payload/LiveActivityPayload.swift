@@ -54,7 +54,12 @@ extension JSONWriter {
         key("alert")
         beginObject()
         member("title", alert.title)
-        if let body = alert.body { member("body", body) }
+        if let subtitle = alert.subtitle { member("subtitle", subtitle) }
+        if let object = alert.bodyObject {
+            literal("body", object)
+        } else if let body = alert.body {
+            member("body", body)
+        }
         if let sound { member("sound", sound) }
         endObject()
     }

@@ -22,11 +22,17 @@ package struct LocalizedAlert: Hashable, Sendable {
     package let title: String
     /// The text of `contents`; nil when the request has none for this language.
     package let body: String?
+    /// Nil when the request has none; only MoEngage's do.
+    package let subtitle: String?
+    /// A JSON object in the place of `body`, byte for byte; nil for none. Only MoEngage's requests have it.
+    package let bodyObject: [UInt8]?
     /// Puts one language's texts together.
-    package init(language: String, title: String, body: String?) {
+    package init(language: String, title: String, body: String?, subtitle: String? = nil, bodyObject: [UInt8]? = nil) {
         self.language = language
         self.title = title
         self.body = body
+        self.subtitle = subtitle
+        self.bodyObject = bodyObject
     }
 }
 
@@ -63,7 +69,7 @@ package struct PushContent: Hashable, Sendable {
     package let sound: String?
     /// Seconds since 1970; nil when the request has none.
     package let staleDate: Int64?
-    /// Seconds since 1970; on an end only.
+    /// Seconds since 1970; on an end, and on any push of a broadcast campaign.
     package let dismissalDate: Int64?
     /// The JSON number as it came in; nil when the request has none.
     package let relevanceScore: [UInt8]?
@@ -71,12 +77,14 @@ package struct PushContent: Hashable, Sendable {
     package let priority: Int
     /// Which delivery of which live notification it is; nil in dialects that have none.
     package let instance: InstanceMark?
+    /// Which instance of a broadcast campaign it is; nil in dialects that have none.
+    package let campaign: CampaignMark?
 
     /// Puts together a validated request.
     package init(
         event: ActivityEvent, attributesType: String?, attributes: [UInt8]?, contentState: [UInt8], alerts: [LocalizedAlert],
         sound: String?, staleDate: Int64?, dismissalDate: Int64?, relevanceScore: [UInt8]?, priority: Int,
-        instance: InstanceMark? = nil
+        instance: InstanceMark? = nil, campaign: CampaignMark? = nil
     ) {
         self.event = event
         self.attributesType = attributesType
@@ -89,5 +97,6 @@ package struct PushContent: Hashable, Sendable {
         self.relevanceScore = relevanceScore
         self.priority = priority
         self.instance = instance
+        self.campaign = campaign
     }
 }

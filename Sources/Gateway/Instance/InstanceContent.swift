@@ -71,9 +71,14 @@ package enum InstanceContent {
 }
 
 extension PushContent {
-    /// The attributes as ActivityKit is to decode them: the caller's object, byte for byte, with what Customer.io's SDK needs at its end.
+    /// The attributes as ActivityKit is to decode them: the caller's object, byte for byte, with what Customer.io's or MoEngage's SDK
+    /// needs at its end.
     package var deviceAttributes: [UInt8]? {
-        guard let attributes, let instance else { return attributes }
+        guard let attributes else { return nil }
+        if let start = campaign?.start {
+            return InstanceContent.adding(CampaignMark.name, to: attributes) { start.write(to: &$0) }
+        }
+        guard let instance else { return attributes }
         return InstanceContent.adding("cioInstanceId", to: attributes) { $0.string("\(instance.instance)") }
     }
 
@@ -81,6 +86,9 @@ extension PushContent {
     ///
     /// The token comes back as `recipient` of what the SDK reports; it names the delivery as the identifier does.
     package var deviceContentState: [UInt8] {
+        if let campaign {
+            return InstanceContent.adding(CampaignMark.name, to: contentState) { campaign.writeState(to: &$0) }
+        }
         guard let instance else { return contentState }
         return InstanceContent.adding("cioMetadata", to: contentState) { writer in
             writer.beginObject()

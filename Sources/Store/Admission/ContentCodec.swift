@@ -23,6 +23,11 @@ extension PushContent {
             writer.member("language", alert.language)
             writer.member("title", alert.title)
             writer.member("body", alert.body)
+            if let subtitle = alert.subtitle { writer.member("subtitle", subtitle) }
+            if let object = alert.bodyObject {
+                writer.key("body_object")
+                writer.raw(object)
+            }
             writer.endObject()
         }
         writer.endArray()
@@ -38,6 +43,10 @@ extension PushContent {
             writer.key("instance")
             instance.write(to: &writer)
         }
+        if let campaign {
+            writer.key("campaign")
+            campaign.write(to: &writer)
+        }
         writer.endObject()
         return writer.bytes
     }
@@ -49,14 +58,16 @@ extension PushContent {
         else { return nil }
         let alerts = (root["alerts"]?.elements ?? []).map { alert in
             LocalizedAlert(
-                language: alert["language"]?.string ?? "", title: alert["title"]?.string ?? "", body: alert["body"]?.string)
+                language: alert["language"]?.string ?? "", title: alert["title"]?.string ?? "", body: alert["body"]?.string,
+                subtitle: alert["subtitle"]?.string, bodyObject: alert["body_object"].map { Array($0.rawBytes) })
         }
         self.init(
             event: event, attributesType: root["attributes_type"]?.string,
             attributes: root["attributes"].map { Array($0.rawBytes) }, contentState: Array(contentState.rawBytes),
             alerts: alerts, sound: root["sound"]?.string, staleDate: root["stale_date"]?.integer,
             dismissalDate: root["dismissal_date"]?.integer, relevanceScore: root["relevance_score"].map { Array($0.rawBytes) },
-            priority: Int(priority), instance: root["instance"].flatMap { InstanceMark(stored: $0) })
+            priority: Int(priority), instance: root["instance"].flatMap { InstanceMark(stored: $0) },
+            campaign: root["campaign"].flatMap { CampaignMark(stored: $0) })
     }
 }
 
@@ -78,5 +89,31 @@ extension InstanceMark {
         self.init(
             instance: instance, delivery: delivery, notificationType: notificationType,
             deepLink: stored["deep_link"]?.string)
+    }
+}
+
+extension CampaignMark {
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("instance", instanceID)
+        if let start {
+            writer.member("id", "\(start.campaign)")
+            writer.member("name", start.campaignName)
+            writer.member("attributes_type", start.attributesType)
+            writer.member("app", "\(start.application)")
+        }
+        writer.endObject()
+    }
+
+    fileprivate init?(stored: JSONValue) {
+        guard let instanceID = stored["instance"]?.string else { return nil }
+        var start: Start?
+        if let campaign = stored["id"]?.string.flatMap({ UUID($0) }) {
+            guard let name = stored["name"]?.string, let type = stored["attributes_type"]?.string,
+                let application = stored["app"]?.string.flatMap({ UUID($0) })
+            else { return nil }
+            start = Start(campaign: campaign, campaignName: name, attributesType: type, application: application)
+        }
+        self.init(instanceID: instanceID, start: start)
     }
 }

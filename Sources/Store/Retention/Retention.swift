@@ -35,6 +35,7 @@ struct Retention {
         report.removed.retries = try await removeAll(RetentionStatements.removeRetries, [.int64(bounds.firstKeptNumber)])
         // Before the notifications of their deliveries: what became of these is told by those.
         report.removed.instances = try await removeAll(RetentionStatements.removeInstances, [.timestamp(bounds.cutoff)])
+        _ = try await removeAll(RetentionStatements.removeBroadcasts, [.timestamp(bounds.cutoff)])
         _ = try await removeAll(RetentionStatements.removeReports, [.timestamp(bounds.cutoff)])
         _ = try await removeAll(RetentionStatements.removeNames, [.timestamp(bounds.cutoff)])
         try await removeNotifications(&report, bounds)

@@ -4,7 +4,7 @@ import PostgreSQL
 enum RetentionStatements {
     static let all = [
         bounds, removeKeys, removeRetries, removeNotifications, removePendingStates, removeUpdateTokens, lockActivities,
-        removeActivities, removeInstances, removeReports, removeNames, markWorkersLost, removeWorkers,
+        removeActivities, removeInstances, removeBroadcasts, removeReports, removeNames, markWorkersLost, removeWorkers,
     ]
 
     /// What is past its time: the moment or null for the server's clock, days to keep, seconds an activity can be ended.
@@ -76,6 +76,21 @@ enum RetentionStatements {
                 using old
                 where delivery.app_id = old.app_id and delivery.instance_id = old.instance_id)
             delete from live_instance as instance
+            using old
+            where instance.app_id = old.app_id and instance.instance_id = old.instance_id
+            """)
+
+    /// Instances of campaigns, over for long: most rows, the last moment that is not kept.
+    static let removeBroadcasts = Statement(
+        name: "retention_remove_broadcasts",
+        text: """
+            with old as (
+                select app_id, instance_id from broadcast_instance
+                where started_at <= unix_seconds($2::timestamptz)
+                order by started_at
+                limit $1
+                for update skip locked)
+            delete from broadcast_instance as instance
             using old
             where instance.app_id = old.app_id and instance.instance_id = old.instance_id
             """)

@@ -19,6 +19,7 @@ struct TestAPI: Sendable {
 
     let ports = FakePorts()
     let instances: FakeInstances
+    let campaigns: FakeCampaigns
     let metrics = Metrics()
     let log = LogLines()
     let parts = Parts()
@@ -49,6 +50,7 @@ struct TestAPI: Sendable {
     init(eventLimits: EventLimits = EventLimits(), settings: APISettings = APISettings()) {
         let (ports, log, parts, ticks) = (ports, log, parts, ticks)
         instances = FakeInstances(ports: ports)
+        campaigns = FakeCampaigns(ports: ports)
         events = EventHub(executor: Self.loop, limits: eventLimits, metrics: metrics, sleep: { _ in await ticks.sleep() })
         handler = APIHandler(
             ports: APIPorts(
@@ -57,7 +59,9 @@ struct TestAPI: Sendable {
                 renderer: ports, reader: ports, dashboards: ports,
                 liveNotifications: LiveNotifications(
                     ledger: instances, renderer: ports, nowMilliseconds: { Self.now * 1_000 + 7 }),
-                instances: instances, events: events),
+                instances: instances,
+                broadcasts: Broadcasts(ledger: campaigns, renderer: ports, nowMilliseconds: { Self.now * 1_000 + 7 }),
+                campaigns: campaigns, events: events),
             settings: settings,
             clock: APIClock(now: { Self.now }, sleep: { duration in ports.with { $0.sleeps.append(duration) } }),
             readiness: { parts.all }, metrics: metrics, logger: Logger(level: .debug, sink: { log.append($0) }))

@@ -75,6 +75,7 @@ struct Description {
             #expect(made.status == 201, "\(made.text)")
         }
         try await prepareInstances()
+        try await prepareBroadcasts(on: gateway)
     }
 
     /// Live notifications of a device of their own: one that runs, one that will be ended, one that has been.
@@ -157,7 +158,11 @@ struct Description {
         for _ in 1...request.times {
             // Ten calls a second are few for so many examples: who is told to come again does.
             repeat {
-                answer = try await gateway.send(request.method, target, key: key, body: real(request.body))
+                if let header = request.workspaceHeader {
+                    answer = try await gateway.sendBroadcast(target, key: key, header: header, app: app, body: real(request.body))
+                } else {
+                    answer = try await gateway.send(request.method, target, key: key, body: real(request.body))
+                }
             } while answer?.status == 429 && request.status != 429 && request.times == 1
         }
         return try #require(answer)

@@ -12,6 +12,8 @@ struct OpenAPIOperation {
         var body = ""
         /// The kind of the key; nil for none.
         var key: String?
+        /// The header that names the app again, on MoEngage's wire; nil elsewhere.
+        var workspaceHeader: String?
         /// How often it is made, by an app of its own.
         var times = 1
         /// What it must be answered with; nil for any success.
@@ -58,6 +60,7 @@ struct OpenAPIOperation {
             method: method, path: path,
             parameters: Dictionary(uniqueKeysWithValues: parameters(in: "path").map { ($0.name, $0.value) }))
         request.query = parameters(in: "query").filter(\.isRequired).map { ($0.name, $0.value) }
+        request.workspaceHeader = node["x-workspace-header"]?.string
         request.key = node["x-key-kinds"]?.count == 0 ? nil : "rest"
         request.body = bodies.first.map { text($0.value["value"]) } ?? ""
         return request
