@@ -301,8 +301,10 @@ create table if not exists update_token (
     registered_at    timestamptz not null default now(),
     primary key (activity_number, device_id) include (token, service, started_at, ended_at)
 ) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.02);
--- A token of ActivityKit belongs to one activity on one device; an Android device has the same for all.
-create unique index if not exists update_token_token on update_token (app_id, token) where service <> 2;
+-- A token of ActivityKit belongs to one activity on one device; an Android device has the same for all, and a campaign's channel for all its
+-- instances.
+drop index if exists update_token_token;
+create unique index if not exists update_token_activity_kit on update_token (app_id, token) where service in (0, 1, 3);
 create index if not exists update_token_device on update_token (app_id, device_id);
 create index if not exists update_token_age on update_token (started_at);
 
@@ -341,10 +343,11 @@ create table if not exists channel (
     environment      smallint not null check (environment in (0, 1)),
     policy           smallint not null check (policy in (0, 1)),  -- message-storage-policy
     -- Intended (0): asked for, or nobody knows; free (1); used (2) by an activity; leaving (3): to be deleted; foreign (4): seen in
-    -- Apple's list and made by somebody else.
-    state            smallint not null check (state between 0 and 4),
+    -- Apple's list and made by somebody else; reserved (5): a campaign's, between its instances.
+    state            smallint not null check (state between 0 and 5),
     channel_id       text collate "C" check (octet_length(channel_id) between 1 and 128),
     activity_number  bigint check ((activity_number is null) = (state <> 2)),
+    campaign_number  bigint check (campaign_number is null or state in (0, 2, 5)),  -- it serves the campaign's instances one after the other
     made_at          timestamptz not null default clock_timestamp(),
     -- Until when a request of this row may be on its way: its creation's or its deletion's.
     busy_until       timestamptz,
@@ -353,6 +356,7 @@ create table if not exists channel (
 create unique index if not exists channel_identifier on channel (bundle_id, environment, channel_id);
 create unique index if not exists channel_activity on channel (activity_number, environment) where state = 2;
 create index if not exists channel_state on channel (app_id, environment, state);
+create unique index if not exists channel_campaign on channel (campaign_number, environment) where campaign_number is not null;
 
 -- One row for each bundle identifier and environment that has, or is to have, channels.
 create table if not exists channel_place (
@@ -489,6 +493,7 @@ create table if not exists campaign (
     created_by        text not null check (octet_length(created_by) <= 320),
     -- {"included":[segment ids, "all"],"excluded":[segment ids]} or {"filters":[...]}; not jsonb: literals stay as they came.
     audience          json not null,
+    environments      smallint[] not null check (cardinality(environments) between 1 and 2),  -- where it is to have a channel
     created_at        timestamptz not null default now(),
     unique (app_id, request_id)
 );

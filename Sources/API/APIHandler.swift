@@ -33,7 +33,7 @@ package struct APIPorts: Sendable {
     package var instances: any InstanceLedger
     /// Starts, updates and ends instances of broadcast campaigns, and keeps them.
     package var broadcasts: Broadcasts
-    package var campaigns: any CampaignLedger
+    package var campaigns: Campaigns
     /// Feeds streams of events; one for the whole process.
     package var events: EventHub
 
@@ -43,7 +43,7 @@ package struct APIPorts: Sendable {
         users: any UserRegistry, channels: any ChannelSubscriptions, taps: any TapCounter, segments: any SegmentDirectory,
         audiences: any AudienceCounter, renderer: any PayloadRenderer, reader: any NotificationReader,
         dashboards: any DashboardReader, liveNotifications: LiveNotifications, instances: any InstanceLedger,
-        broadcasts: Broadcasts, campaigns: any CampaignLedger, events: EventHub
+        broadcasts: Broadcasts, campaigns: Campaigns, events: EventHub
     ) {
         self.directory = directory
         self.admission = admission

@@ -38,6 +38,9 @@ import Observability
         case ["key", "list"]: return try await Commands.listKeys(arguments)
         case ["key", "revoke"]: return try await Commands.revokeKey(arguments)
         case ["segment", "create"]: return try await Commands.createSegment(arguments)
+        case ["campaign", "create"]: return try await Commands.createCampaign(arguments)
+        case ["campaign", "list"]: return try await Commands.listCampaigns(arguments)
+        case ["campaign", "remove"]: return try await Commands.removeCampaign(arguments)
         case let words where words.count == 3 && words.starts(with: ["notification", "resend-unknown"]):
             return try await Commands.resendUnknown(of: words[2], arguments)
         case ["doctor"]: return try await Doctor.run(arguments)
@@ -60,6 +63,10 @@ import Observability
           key list [--app ID]
           key revoke --key-id ID
           segment create --app ID --name N --filters JSON
+          campaign create --app ID --name N [--live-activity-id NAME] [--segment NAME|ID | --filters JSON]
+                     [--environment production|sandbox]
+          campaign list --app ID
+          campaign remove --app ID --campaign NAME|ID
           notification resend-unknown ID
           doctor --app ID [--environment production|sandbox]
 

@@ -125,7 +125,7 @@ struct LoopServices: Sendable {
                 broadcasts: Broadcasts(
                     ledger: store, renderer: renderer, nowMilliseconds: { SystemClocks.now().rawValue },
                     announce: { [workers = shared.workers] in workers.ring() }),
-                campaigns: store, events: events),
+                campaigns: Campaigns(ledger: store, channels: first.keeper), events: events),
             clock: SystemClocks.api(on: loop),
             readiness: { [database = shared.database, trust = shared.apnsTrust] in
                 [

@@ -108,6 +108,7 @@ enum Refusal: Error, Equatable, Sendable {
         case .rateLimited(let seconds), .overloaded(let seconds), .tooManyTaps(let seconds),
             .tooManyEvents(let seconds), .tooManyStreamsOfApplication(let seconds), .tooManyStreams(let seconds):
             [("retry-after", "\(seconds)")]
+        case .broadcast(.noChannel): [("retry-after", "\(BroadcastProblem.channelRetrySeconds)")]
         case .storage(.unavailable): [("retry-after", "1")]
         default: []
         }

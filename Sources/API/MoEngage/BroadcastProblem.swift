@@ -60,6 +60,8 @@ enum BroadcastProblem: Hashable, Sendable {
         }
     }
 
+    /// What a caller whose campaign has no channel yet is told to wait: the keeper looks as often.
+    static let channelRetrySeconds = 5
     static let serverError = "ServerError"
     static let serverErrorText = "Internal Server Error, something went wrong"
 

@@ -7,26 +7,24 @@ struct CampaignRoutes: Sendable {
     /// Names the workspace on the campaign routes.
     static let header = "MOE-APPKEY"
 
-    let campaigns: any CampaignLedger
+    let campaigns: Campaigns
 
     func create(_ request: HTTPRequest, _ authentication: WorkspaceAuthentication) async throws(Refusal) -> HTTPResponse {
         let application = try await authentication.application(of: request, header: Self.header)
         let campaign = try CampaignRequests.create(request, application: application)
         guard application.canBroadcast else { throw .broadcast(.noSigningKey) }
-        let rate = try await Refusal.catching { () async throws(StorageError) in
-            try await campaigns.admit(.create, of: application.id)
+        let decision = try await Refusal.catching { () async throws(StorageError) in
+            try await campaigns.create(campaign, application: application)
         }
-        if case .refused(let seconds) = rate { throw .rateLimited(retryAfterSeconds: seconds) }
-        let creation = try await Refusal.catching { () async throws(StorageError) in
-            try await campaigns.createCampaign(campaign, application: application.id)
-        }
-        switch creation {
-        case .created(let campaign): return Self.answer(campaign, application)
-        case .duplicateRequest: throw .broadcast(.duplicateRequest)
-        case .takenLiveActivityID:
+        switch decision {
+        case .rateLimited(let seconds): throw .rateLimited(retryAfterSeconds: seconds)
+        case .withoutChannel: throw .broadcast(.noChannel)
+        case .decided(.created(let campaign)): return Self.answer(campaign, application)
+        case .decided(.duplicateRequest): throw .broadcast(.duplicateRequest)
+        case .decided(.takenLiveActivityID):
             throw Self.problem(
                 "basic_details.broadcast_live_activity_id", "a campaign of the workspace is called so already")
-        case .unknownSegments(let segments):
+        case .decided(.unknownSegments(let segments)):
             throw .broadcast(
                 .payload(
                     segments.map { segment in
@@ -34,7 +32,7 @@ struct CampaignRoutes: Sendable {
                             .value("there is no segment \(FieldError.shortened(segment.text))"),
                             target: "segmentation_details.\(Self.place(of: segment, in: campaign.audience)).filters")
                     }))
-        case .tooMany: throw .broadcast(.tooManyCampaigns)
+        case .decided(.tooMany): throw .broadcast(.tooManyCampaigns)
         }
     }
 

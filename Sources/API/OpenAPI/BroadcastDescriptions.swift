@@ -149,7 +149,7 @@ enum BroadcastDescriptions {
                     [.init(.extra, target: "ios.alert.metrics")],
                     body: updateBody(campaign).replacing(#""title":"Goal""#, #""title":"Goal","metrics":1"#)),
                 wrong(
-                    [.init(.missing, target: "ios.alert"), .init(.dictionary, target: "ios.content_state")],
+                    [.init(.dictionary, target: "ios.content_state"), .init(.missing, target: "ios.alert")],
                     body: #"{"broadcast_live_activity_id":"\#(campaign)","ios":{"content_state":1}}"#, name: "several"),
                 unknownCampaign(updateBody("nothing")),
             ] + errors)

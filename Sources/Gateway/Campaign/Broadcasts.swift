@@ -40,7 +40,7 @@ package struct Broadcasts: Sendable {
                 application: application.publicID))
         let content = PushContent(
             event: .start, attributesType: request.attributesType, attributes: request.attributes, request.state, mark: mark)
-        if let limit = exceededLimit(of: content) { return .tooLarge(limit: limit) }
+        if let limit = exceededLimit(of: content, campaign) { return .tooLarge(limit: limit) }
         let command = StartCommand(
             activityID: instanceID, activityType: request.attributesType, name: campaign.name, audience: audience,
             content: content, idempotency: nil)
@@ -77,7 +77,7 @@ package struct Broadcasts: Sendable {
                 mark: CampaignMark(instanceID: instanceID, start: nil))
         }
         let longest = request.instanceID ?? campaign.runningInstance ?? BroadcastInstance.mint(milliseconds: now)
-        if let limit = exceededLimit(of: content(longest)) { return .tooLarge(limit: limit) }
+        if let limit = exceededLimit(of: content(longest), campaign) { return .tooLarge(limit: limit) }
         let acceptance = try await ledger.update(request, of: campaign, application: application) { instanceID in
             UpdateCommand(activityID: instanceID, name: campaign.name, content: content(instanceID))
         }
@@ -90,9 +90,12 @@ package struct Broadcasts: Sendable {
     }
 
     /// The limit that the push is beyond. A start goes to each device by itself, and so is bound by what APNs takes for one.
-    private func exceededLimit(of content: PushContent) -> Int? {
-        let form = PayloadForm(service: content.event == .start ? .apnsProduction : .broadcastProduction)
-        let byteCount = renderer.largestByteCount(of: content, form: form, timestamp: nowMilliseconds() / 1_000)
+    private func exceededLimit(of content: PushContent, _ campaign: Campaign) -> Int? {
+        let plain = PayloadForm(service: content.event == .start ? .apnsProduction : .broadcastProduction)
+        let joining = campaign.channels.values.map { PayloadForm(service: .apnsProduction, channelID: $0) }
+        let forms = [plain] + (content.event == .start ? joining : [])
+        let now = nowMilliseconds() / 1_000
+        let byteCount = forms.map { renderer.largestByteCount(of: content, form: $0, timestamp: now) }.max() ?? 0
         if byteCount > CampaignLimits.payloadByteCount { return CampaignLimits.payloadByteCount }
         let isTooLargeForDevice = content.event == .start && byteCount > AdmissionLimits.payloadByteCount
         return isTooLargeForDevice ? AdmissionLimits.payloadByteCount : nil

@@ -6,6 +6,8 @@ package enum ChannelIntent: Hashable, Sendable {
     case needsListing
     /// The list is being compared; soon afterwards it may be tried again.
     case isListing
+    /// The campaign has one already, or is gone.
+    case notNeeded
 }
 
 /// A channel to be deleted.
@@ -48,7 +50,10 @@ package protocol ChannelDirectory: Sendable {
     /// - Parameter seconds: how long its request may be under way.
     func intendChannel(_ policy: ChannelStoragePolicy, in place: ChannelPlace, seconds: Int) async throws(StorageError)
         -> ChannelIntent
-    /// The channel was made and is free; when nobody waits for it any more it is to be deleted.
+    /// Writes down that a channel of a campaign is about to be made, unless it has one in the place.
+    func intendChannel(_ policy: ChannelStoragePolicy, ofCampaign campaign: Int64, in place: ChannelPlace, seconds: Int)
+        async throws(StorageError) -> ChannelIntent
+    /// The channel was made and is free, or its campaign's; when nobody waits for it any more it is to be deleted.
     func channelWasMade(_ identifier: String, request: UUID, in place: ChannelPlace) async throws(StorageError)
     /// It was certainly not made.
     func channelWasNotMade(request: UUID) async throws(StorageError)

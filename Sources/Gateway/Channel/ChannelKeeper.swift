@@ -91,6 +91,11 @@ package actor ChannelKeeper {
                 guard try await make(in: place, timeout: Self.requestTimeout) else { return false }
             }
             return true
+        case .makeOfCampaigns(let campaigns):
+            for campaign in campaigns {
+                guard try await make(ofCampaign: campaign, in: place, timeout: Self.requestTimeout) else { return false }
+            }
+            return true
         }
     }
 
@@ -102,10 +107,20 @@ package actor ChannelKeeper {
         return try await make(in: place, timeout: timeout)
     }
 
-    private func make(in place: ChannelPlace, timeout: Duration) async throws(StorageError) -> Bool {
+    /// Makes the channel of a campaign; false when it could not be made in that time.
+    package func makeNow(ofCampaign campaign: Int64, in place: ChannelPlace, timeout: Duration) async throws(StorageError) -> Bool
+    {
+        guard !isPaused(place) else { return false }
+        return try await make(ofCampaign: campaign, in: place, timeout: timeout)
+    }
+
+    private func make(ofCampaign campaign: Int64? = nil, in place: ChannelPlace, timeout: Duration)
+        async throws(StorageError) -> Bool
+    {
         let deadline = clock.instant() + timeout
         for _ in 0..<Self.listingAttemptCount {
-            switch try await directory.intendChannel(.mostRecent, in: place, seconds: Self.requestSeconds) {
+            switch try await intend(ofCampaign: campaign, in: place) {
+            case .notNeeded: return true
             case .stored(let request):
                 return try await make(request, in: place, timeout: clock.instant().duration(to: deadline))
             case .needsListing:
@@ -118,6 +133,14 @@ package actor ChannelKeeper {
             guard clock.instant() < deadline else { return false }
         }
         return false
+    }
+
+    private func intend(ofCampaign campaign: Int64?, in place: ChannelPlace) async throws(StorageError) -> ChannelIntent {
+        guard let campaign else {
+            return try await directory.intendChannel(.mostRecent, in: place, seconds: Self.requestSeconds)
+        }
+        return try await directory.intendChannel(
+            .mostRecent, ofCampaign: campaign, in: place, seconds: Self.requestSeconds)
     }
 
     private func make(_ request: UUID, in place: ChannelPlace, timeout: Duration) async throws(StorageError) -> Bool {

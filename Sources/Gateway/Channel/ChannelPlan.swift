@@ -27,6 +27,8 @@ package struct ChannelCensus: Hashable, Sendable {
     package var totalCount = 0
     /// Those of other programs.
     package var foreignCount = 0
+    /// Campaigns that are to have a channel here and have none; some of them when they are many.
+    package var lackingCampaigns: [Int64] = []
     /// Since Apple's list was last compared; nil when it never was.
     package var secondsSinceListing: Int64?
 
@@ -47,10 +49,12 @@ package enum ChannelTask: Hashable, Sendable {
     case retireOver(lingerSeconds: Int64)
     case delete
     case make(Int)
+    /// Make the channels of campaigns.
+    case makeOfCampaigns([Int64])
 }
 
 /// Decides what is to be done about channels. A channel serves one activity: a phone that is still on it would show the next one's state as
-/// the old one's, so it is deleted afterwards, and never used again.
+/// the old one's, so it is deleted afterwards, and never used again. A campaign's serves its instances, one after the other.
 package enum ChannelPlan {
     /// Channels of an app in an environment. Source: Apple.
     package static let channelLimit = 10_000
@@ -79,6 +83,7 @@ package enum ChannelPlan {
         if census.overCount > 0 { tasks.append(.retireOver(lingerSeconds: isScarce ? shortLingerSeconds : lingerSeconds)) }
         if census.deletableCount > 0 || tasks.count > (tasks.first == .list ? 1 : 0) { tasks.append(.delete) }
         let missing = min(freeCount - census.freeCount - census.intendedCount, census.leftCount)
+        if !census.lackingCampaigns.isEmpty { tasks.append(.makeOfCampaigns(census.lackingCampaigns)) }
         if isOn, missing > 0 { tasks.append(.make(missing)) }
         return tasks
     }

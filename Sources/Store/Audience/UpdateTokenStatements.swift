@@ -5,6 +5,9 @@ enum UpdateTokenStatements {
     static let all =
         [lock, addActivity, lockRows, put, setType, joinLate, rejoinLate] + find.both + lockDevice.both + end.both
 
+    /// A token that belongs to one activity on one device; the condition of an index.
+    private static let isOwn = "service in (0, 1, 3)"
+
     /// An activity that ended longer ago is on no screen any more: who uses its name means a new one.
     private static let isOver = """
         activity.ended_at <= now() - \(ActivityWindow.endSeconds) * interval '1 second'
@@ -64,7 +67,7 @@ enum UpdateTokenStatements {
         text: """
             select 1
             from update_token
-            where (activity_number = $2 and device_id = $3) or (app_id = $1 and token = $4 and service <> \(PushService.fcm.rawValue))
+            where (activity_number = $2 and device_id = $3) or (app_id = $1 and token = $4 and \(isOwn))
             order by activity_number, device_id
             for update
             """)
@@ -77,7 +80,7 @@ enum UpdateTokenStatements {
         text: """
             with taken as (
                 delete from update_token
-                where app_id = $1 and token = $4 and service <> \(PushService.fcm.rawValue)
+                where app_id = $1 and token = $4 and \(isOwn)
                     and (activity_number, device_id) <> ($2, $3)
                 returning 1),
             told as (

@@ -28,13 +28,17 @@ extension Store {
                 start.command.audience, type: type, application: application, on: connection)
         else { return .refused(.unknownAudience) }
         try await connection.query(BroadcastStatements.overtake, [campaign])
+        try await connection.query(BroadcastStatements.begin, [app, .text(start.instanceID), .int32(type), campaign])
         guard
             case .accepted(let accepted) = try await store(
                 start.command, type: type, devices: nil, audience: audience, application: application, on: connection)
         else { throw StorageError.unavailable }
-        try await connection.query(
+        let notification = Parameter.notification(accepted.id)
+        let added = try await connection.query(
             BroadcastStatements.add,
-            [app, .text(start.instanceID), campaign, .notification(accepted.id), Parameter(start.dismissalDate)])
+            [app, .text(start.instanceID), campaign, notification, Parameter(start.dismissalDate)])
+        try await connection.query(
+            BroadcastStatements.takeChannels, [campaign, .int64(added.int64(row: 0, column: 0)), notification])
         return .accepted
     }
 

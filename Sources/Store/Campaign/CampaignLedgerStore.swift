@@ -47,6 +47,7 @@ extension Store: CampaignLedger {
             if found.rowCount == 1, clock.int64(row: 0, column: 0) > 0 { return .isRunning(found.text(row: 0, column: 0)) }
             let key: [Parameter] = [.application(application), .int64(campaign.number)]
             _ = try await connection.run([
+                StatementCall(CampaignStatements.releaseChannels, key), StatementCall(CampaignStatements.forgetIntents, key),
                 StatementCall(CampaignStatements.forgetRates, key), StatementCall(CampaignStatements.remove, key),
             ])
             return .removed

@@ -2,7 +2,11 @@ import Gateway
 import PostgreSQL
 
 enum CampaignStatements {
-    static let all = [named, list, ofRequest, isNamed, count, segments, create, lock, remove, forgetRates, admit, wait]
+    static let all = [
+        named, list, ofRequest, isNamed, count, segments, create, lock, remove, forgetRates, releaseChannels, forgetIntents,
+        admit,
+        wait,
+    ]
 
     private static let seconds = "unix_seconds(clock_timestamp())"
 
@@ -16,7 +20,10 @@ enum CampaignStatements {
 
     private static let campaign = """
         select campaign.campaign_number, campaign.public_id, campaign.live_activity_id, campaign.name, campaign.created_by,
-            campaign.audience, campaign.created_at, running.instance_id
+            campaign.audience, campaign.created_at, running.instance_id,
+            (select jsonb_agg(jsonb_build_array(channel.environment, channel.channel_id, channel.policy))
+            from channel
+            where channel.campaign_number = campaign.campaign_number and channel.state in (2, 5))
         from campaign
             left join lateral (
                 select instance_id
@@ -61,12 +68,12 @@ enum CampaignStatements {
             where app_id = $1 and (name = any($2::text[]) or public_id = any($3::uuid[]))
             """)
 
-    /// App, request's identifier, digest, name for calls or null, name, maker, audience.
+    /// App, request's identifier, digest, name for calls or null, name, maker, audience, environments.
     static let create = Statement(
         name: "campaign_create",
         text: """
-            insert into campaign (app_id, request_id, request_digest, live_activity_id, name, created_by, audience)
-            values ($1, $2, $3, $4, $5, $6, $7::text::json)
+            insert into campaign (app_id, request_id, request_digest, live_activity_id, name, created_by, audience, environments)
+            values ($1, $2, $3, $4, $5, $6, $7::text::json, $8)
             returning campaign_number, public_id
             """)
 
@@ -77,6 +84,20 @@ enum CampaignStatements {
     /// App, number.
     static let remove = Statement(
         name: "campaign_remove", text: "delete from campaign where app_id = $1 and campaign_number = $2")
+
+    /// Apple's channels are to be deleted: app, number.
+    static let releaseChannels = Statement(
+        name: "campaign_release_channels",
+        text: """
+            update channel
+            set state = 3, activity_number = null, campaign_number = null
+            where app_id = $1 and campaign_number = $2 and state in (2, 5)
+            """)
+
+    /// What is being made is nobody's: app, number.
+    static let forgetIntents = Statement(
+        name: "campaign_forget_intents",
+        text: "update channel set campaign_number = null where app_id = $1 and campaign_number = $2 and state = 0")
 
     /// App, number.
     static let forgetRates = Statement(
@@ -106,7 +127,7 @@ enum CampaignStatements {
 }
 
 enum BroadcastStatements {
-    static let all = [known, runningCount, overtake, add, named, newest, change, clock]
+    static let all = [known, runningCount, overtake, begin, add, takeChannels, named, newest, change, clock]
 
     /// Seconds since 1970, as the database's clock has them.
     static let clock = Statement(name: "broadcast_clock", text: "select unix_seconds(clock_timestamp())")
@@ -141,6 +162,40 @@ enum BroadcastStatements {
             set ended_at = clock_timestamp()
             from over
             where activity.activity_number = over.activity_number and activity.ended_at is null
+            """)
+
+    // What a phone is late in getting of an earlier instance, through the same channel, is older than all of this one.
+    /// The activity of an instance, behind the states of the campaign's earlier ones: app, instance, type, campaign.
+    static let begin = Statement(
+        name: "broadcast_begin",
+        text: """
+            insert into activity as known (app_id, activity_id, type_id, last_timestamp)
+            select $1, $2, $3, coalesce(max(activity.last_timestamp), 0)
+            from broadcast_instance as instance join activity using (activity_number)
+            where instance.campaign_number = $4
+            on conflict (app_id, activity_id) where ended_at is null do update
+                set last_timestamp = greatest(known.last_timestamp, excluded.last_timestamp)
+            """)
+
+    /// The campaign's channels serve this instance from now on: campaign, activity, the start's notification.
+    static let takeChannels = Statement(
+        name: "broadcast_take_channels",
+        text: """
+            with taken as (
+                update channel
+                set state = 2, activity_number = $2
+                where campaign_number = $1 and state in (2, 5)
+                returning app_id, environment, channel_id),
+            added as (
+                insert into update_token as stored (activity_number, device_id, app_id, token, service, started_at)
+                select $2, -1 - environment, app_id, convert_to(channel_id, 'UTF8'),
+                    (\(PushService.broadcastProduction.rawValue) + environment)::smallint, unix_seconds(clock_timestamp())
+                from taken
+                on conflict (activity_number, device_id) do update
+                    set token = excluded.token, started_at = excluded.started_at, ended_at = null)
+            update fan_out
+            set joins_channels = true
+            where notification_id = $3 and exists (select from taken)
             """)
 
     /// App, instance, campaign, the start's notification, dismissal date or null.

@@ -29,7 +29,11 @@ extension Store {
                 number: rows.int64(row: row, column: 0), id: rows.uuid(row: row, column: 1),
                 liveActivityID: rows.optionalText(row: row, column: 2), name: rows.text(row: row, column: 3),
                 createdBy: rows.text(row: row, column: 4), audience: audience.audience(names: names),
-                createdAt: rows.milliseconds(row: row, column: 6), channels: [:],
+                createdAt: rows.milliseconds(row: row, column: 6),
+                channels: Dictionary(
+                    uniqueKeysWithValues: (ActivityChannel.list(rows, row: row, column: 8) ?? []).map {
+                        ($0.environment, $0.identifier)
+                    }),
                 runningInstance: rows.optionalText(row: row, column: 7))
         }
     }
@@ -85,6 +89,7 @@ extension Store {
             [
                 app, .text(campaign.requestID), .bytes(campaign.digest), Parameter(campaign.liveActivityID), .text(campaign.name),
                 .text(campaign.createdBy), .text(String(decoding: audience.stored.json, as: UTF8.self)),
+                .int16Array(campaign.environments.map(\.rawValue)),
             ])
         return (nil, stored.uuid(column: 1))
     }

@@ -7,6 +7,8 @@ extension Store: ChannelDirectory {
     static let channelListingLagSeconds = 60
     /// Channels given up in one look at a place.
     static let retiredChannelCount = 500
+    /// Campaigns whose channels are made in one look at a place.
+    static let campaignChannelCount = 10
 
     package func channelCensus() async throws(StorageError) -> [ChannelCensus] {
         let found = try await query(ChannelStatements.census)
@@ -27,6 +29,7 @@ extension Store: ChannelDirectory {
             census.totalCount = count(8)
             census.foreignCount = count(9)
             census.secondsSinceListing = found.optionalInt64(row: row, column: first + 10)
+            census.lackingCampaigns = Self.numbers(found, row: row, column: first + 11)
             return census
         }
     }
@@ -43,7 +46,26 @@ extension Store: ChannelDirectory {
         try await query(ChannelStatements.leave, place.key)
     }
 
+    /// A list of whole numbers; none for null.
+    private static func numbers(_ rows: QueryResult, row: Int, column: Int) -> [Int64] {
+        guard !rows.isNull(row: row, column: column) else { return [] }
+        let list = try? JSONDocument(parsing: rows.jsonb(row: row, column: column)).root
+        return (list?.elements ?? []).compactMap(\.integer)
+    }
+
     package func intendChannel(_ policy: ChannelStoragePolicy, in place: ChannelPlace, seconds: Int)
+        async throws(StorageError) -> ChannelIntent
+    {
+        try await intend(policy, campaign: nil, in: place, seconds: seconds)
+    }
+
+    package func intendChannel(_ policy: ChannelStoragePolicy, ofCampaign campaign: Int64, in place: ChannelPlace, seconds: Int)
+        async throws(StorageError) -> ChannelIntent
+    {
+        try await intend(policy, campaign: campaign, in: place, seconds: seconds)
+    }
+
+    private func intend(_ policy: ChannelStoragePolicy, campaign: Int64?, in place: ChannelPlace, seconds: Int)
         async throws(StorageError) -> ChannelIntent
     {
         try await query(ChannelStatements.addPlace, place.key)
@@ -53,8 +75,9 @@ extension Store: ChannelDirectory {
             guard !state.bool(row: 0, column: 1) else { return .isListing }
             let stored = try await connection.query(
                 ChannelStatements.intend,
-                [.application(place.application.id)] + place.key + [.int16(policy.rawValue), .int32(Int32(seconds))])
-            return .stored(stored.uuid(column: 0))
+                [.application(place.application.id)] + place.key
+                    + [.int16(policy.rawValue), .int32(Int32(seconds)), Parameter(campaign)])
+            return stored.rowCount == 1 ? .stored(stored.uuid(column: 0)) : .notNeeded
         }
     }
 
@@ -167,9 +190,9 @@ extension ChannelPlace {
 
 extension ActivityChannel {
     /// Reads a list of lists of environment, identifier and policy; none for null. Nil for what this version does not understand.
-    static func list(_ result: QueryResult, column: Int) -> [ActivityChannel]? {
-        guard !result.isNull(row: 0, column: column) else { return [] }
-        guard let entries = try? JSONDocument(parsing: result.jsonb(row: 0, column: column)).root.elements else { return nil }
+    static func list(_ result: QueryResult, row: Int = 0, column: Int) -> [ActivityChannel]? {
+        guard !result.isNull(row: row, column: column) else { return [] }
+        guard let entries = try? JSONDocument(parsing: result.jsonb(row: row, column: column)).root.elements else { return nil }
         var channels: [ActivityChannel] = []
         for entry in entries {
             let parts = entry.elements

@@ -39,7 +39,7 @@ enum ChannelListingStatements {
     static let known = Statement(
         name: "channel_known",
         text: """
-            select channel_id, state, state in (1, 2) and made_at < clock_timestamp() - interval '\(Store.channelListingLagSeconds) seconds'
+            select channel_id, state, state in (1, 2, 5) and made_at < clock_timestamp() - interval '\(Store.channelListingLagSeconds) seconds'
             from channel
             where bundle_id = $1 and environment = $2
             """)

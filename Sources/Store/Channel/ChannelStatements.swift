@@ -8,6 +8,8 @@ enum ChannelState: Int16 {
     case used = 2
     case leaving = 3
     case foreign = 4
+    /// A campaign's, between its instances; while one runs it is used.
+    case reserved = 5
 }
 
 enum ChannelStatements {
@@ -34,6 +36,15 @@ enum ChannelStatements {
                 where fan_out.notification_id = activity.latest_notification) as finished on true
         """
 
+    /// Whether a campaign has a channel, or one was asked for.
+    private static func hasChannel(_ campaign: String, in environment: String) -> String {
+        """
+        exists (
+            select from channel as owned
+            where owned.campaign_number = \(campaign) and owned.environment = \(environment) and owned.state in (0, 2, 5))
+        """
+    }
+
     // Places are those of apps that are switched on, in their default environment and wherever a start has asked for a channel, and those
     // where channels are left.
     /// Every place with its counts.
@@ -48,15 +59,17 @@ enum ChannelStatements {
                         select from channel_place as known
                         where known.bundle_id = app.bundle_id and known.environment = apple.environment))
                 union
-                select app_id, environment from channel where state <> \(ChannelState.foreign.rawValue)),
+                select app_id, environment from channel where state <> \(ChannelState.foreign.rawValue)
+                union
+                select app_id, unnest(environments) from campaign),
             counted as (
                 select channel.app_id, channel.environment,
                     count(*) filter (where state = 0) as intended,
                     count(*) filter (where state = 0 and busy_until < clock_timestamp()) as unresolved,
-                    count(*) filter (where state = 1) as free, count(*) filter (where state = 2) as used,
+                    count(*) filter (where state = 1) as free, count(*) filter (where state in (2, 5)) as used,
                     count(*) filter (where state = 3) as leaving,
                     count(*) filter (where state = 3 and coalesce(busy_until < clock_timestamp(), true)) as deletable,
-                    count(*) filter (where state = 2 and \(isOver)) as over
+                    count(*) filter (where state = 2 and campaign_number is null and \(isOver)) as over
                 from channel \(activityOfChannel)
                 group by channel.app_id, channel.environment),
             total as (
@@ -66,7 +79,15 @@ enum ChannelStatements {
             select \(Application.columns), place.environment, coalesce(counted.intended, 0), coalesce(counted.unresolved, 0),
                 coalesce(counted.free, 0), coalesce(counted.used, 0), coalesce(counted.leaving, 0), coalesce(counted.deletable, 0),
                 coalesce(counted.over, 0), coalesce(total.channels, 0), coalesce(total.others, 0),
-                extract(epoch from clock_timestamp() - known.listed_at)::bigint
+                extract(epoch from clock_timestamp() - known.listed_at)::bigint,
+                (select jsonb_agg(lacking.campaign_number)
+                from (
+                    select campaign.campaign_number
+                    from campaign
+                    where campaign.app_id = place.app_id and place.environment = any(campaign.environments)
+                        and not \(hasChannel("campaign.campaign_number", in: "place.environment"))
+                    order by campaign.campaign_number
+                    limit \(Store.campaignChannelCount)) as lacking)
             from place join app using (app_id)
                 left join counted using (app_id, environment)
                 left join total on total.bundle_id = app.bundle_id and total.environment = place.environment
@@ -109,12 +130,14 @@ enum ChannelStatements {
             for no key update
             """)
 
-    /// App, bundle identifier, environment, policy, seconds.
+    /// App, bundle identifier, environment, policy, seconds, campaign or null. No row when the campaign has one or is gone.
     static let intend = Statement(
         name: "channel_intend",
         text: """
-            insert into channel (app_id, bundle_id, environment, policy, state, busy_until)
-            values ($1, $2, $3, $4, 0, clock_timestamp() + $5::int * interval '1 second')
+            insert into channel (app_id, bundle_id, environment, policy, state, busy_until, campaign_number)
+            select $1, $2, $3, $4, 0, clock_timestamp() + $5::int * interval '1 second', $6::bigint
+            where $6 is null
+                or exists (select from campaign where app_id = $1 and campaign_number = $6) and not \(hasChannel("$6", in: "$3"))
             returning request_id
             """)
 
@@ -126,7 +149,7 @@ enum ChannelStatements {
         text: """
             with kept as (
                 update channel
-                set state = 1, channel_id = $2, made_at = clock_timestamp(), busy_until = null
+                set state = case when campaign_number is null then 1 else 5 end, channel_id = $2, made_at = clock_timestamp(), busy_until = null
                 where request_id = $1 and state = 0
                 returning 1)
             insert into channel (app_id, bundle_id, environment, policy, state, channel_id)
@@ -159,7 +182,8 @@ enum ChannelStatements {
             with over as (
                 select channel.request_id
                 from channel \(activityOfChannel)
-                where channel.app_id = $1 and channel.environment = $2 and channel.state = 2 and \(isOver)
+                where channel.app_id = $1 and channel.environment = $2 and channel.state = 2
+                    and channel.campaign_number is null and \(isOver)
                     and (activity.ended_at is null or activity.ended_at < clock_timestamp() - $3::bigint * interval '1 second')
                 order by channel.made_at
                 limit \(Store.retiredChannelCount)
@@ -201,7 +225,7 @@ enum ChannelStatements {
         name: "channel_give_up",
         text: """
             update channel
-            set state = 3, activity_number = null
+            set state = 3, activity_number = null, campaign_number = null
             from unnest($1::bigint[], $2::text[]) as told (notification_id, channel_id)
                 join notification using (notification_id)
             where channel.activity_number = notification.activity_number and channel.channel_id = told.channel_id

@@ -25,6 +25,26 @@ import Testing
         }
     }
 
+    @Test("has the channels made that are missing, in every environment that was asked for")
+    func channels() async {
+        let bare = FakeCampaigns.campaign(channels: [.production: "AAEC"])
+        api.campaigns.with {
+            $0.creation = .created(bare)
+            $0.campaigns["\(bare.id)"] = bare
+        }
+        let body = Body.campaign.with("apns_environments", #"["production","sandbox"]"#)
+        let lacking = await api.createCampaign(body.text)
+        #expect(lacking.status == 503 && lacking.headers["retry-after"] == "5")
+        #expect(
+            lacking.text
+                == HTTPResponse.moEngageError("ServerError", "No broadcast channel could be had from Apple, please try again"))
+        api.campaigns.with { $0.channel = "BBEC" }
+        let made = await api.createCampaign(body.text)
+        #expect(made.status == 200)
+        #expect(made.text.contains(#""apns_channel_ids":{"production":"AAEC","sandbox":"BBEC"}"#))
+        #expect(api.campaigns.with { $0.made } == ["3 sandbox", "3 sandbox"])
+    }
+
     @Test("passes over the members of other kinds of campaigns, whatever they are")
     func ignores() async {
         let body = Body.campaign.with("campaign_content", #"{"content":{}}"#).with("scheduling_details", "1")

@@ -4,7 +4,7 @@ import Synchronization
 @testable import API
 
 /// A ledger of campaigns in memory: answers what a test sets, and notes what it was asked.
-final class FakeCampaigns: CampaignLedger {
+final class FakeCampaigns: CampaignLedger, CampaignChannelMaker {
     struct State {
         /// By what was counted: `start`, `update`, `update of match` and so on.
         var rates: [String: RateDecision] = [:]
@@ -12,6 +12,10 @@ final class FakeCampaigns: CampaignLedger {
         var campaigns: [String: Campaign] = ["match": FakeCampaigns.campaign]
         var creation = CampaignCreation.created(FakeCampaigns.campaign)
         var created: [NewCampaign] = []
+        /// What Apple makes when it is asked; nil when it does not.
+        var channel: String?
+        /// Campaign and environment of each channel that was asked for.
+        var made: [String] = []
         var start = BroadcastStartAcceptance.accepted
         var starts: [StoredBroadcastStart] = []
         /// Nil accepts for the instance that is named, or `newest`.
@@ -19,10 +23,14 @@ final class FakeCampaigns: CampaignLedger {
         var updates: [(update: BroadcastUpdate, command: UpdateCommand)] = []
     }
 
-    static let campaign = Campaign(
-        number: 3, id: UUID(high: 0x1111_2222_3333_4444, low: 0x8555_6666_7777_8888), liveActivityID: "match", name: "Final",
-        createdBy: "person@example.com", audience: .segments(included: ["All"], excluded: []),
-        createdAt: UnixMilliseconds(rawValue: 0), channels: [.production: "AAEC"], runningInstance: nil)
+    static let campaign = campaign(channels: [.production: "AAEC"])
+
+    static func campaign(channels: [PushEnvironment: String]) -> Campaign {
+        Campaign(
+            number: 3, id: UUID(high: 0x1111_2222_3333_4444, low: 0x8555_6666_7777_8888), liveActivityID: "match", name: "Final",
+            createdBy: "person@example.com", audience: .segments(included: ["All"], excluded: []),
+            createdAt: UnixMilliseconds(rawValue: 0), channels: channels, runningInstance: nil)
+    }
 
     private let ports: FakePorts
     private let state = Mutex(State())
@@ -34,6 +42,17 @@ final class FakeCampaigns: CampaignLedger {
 
     private func check() throws(StorageError) {
         if let failure = ports.with({ $0.failure ?? $0.failureBehindDirectory }) { throw failure }
+    }
+
+    func makeNow(ofCampaign campaign: Int64, in place: ChannelPlace, timeout: Duration) async throws(StorageError) -> Bool {
+        with { state in
+            state.made.append("\(campaign) \(place.environment.name)")
+            guard let channel = state.channel, let known = state.campaigns["\(Self.campaign.id)"] else { return false }
+            var channels = known.channels
+            channels[place.environment] = channel
+            state.campaigns["\(known.id)"] = Self.campaign(channels: channels)
+            return true
+        }
     }
 
     private func admit(_ name: String) -> RateDecision {

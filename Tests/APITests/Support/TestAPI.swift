@@ -61,7 +61,7 @@ struct TestAPI: Sendable {
                     ledger: instances, renderer: ports, nowMilliseconds: { Self.now * 1_000 + 7 }),
                 instances: instances,
                 broadcasts: Broadcasts(ledger: campaigns, renderer: ports, nowMilliseconds: { Self.now * 1_000 + 7 }),
-                campaigns: campaigns, events: events),
+                campaigns: Campaigns(ledger: campaigns, channels: campaigns), events: events),
             settings: settings,
             clock: APIClock(now: { Self.now }, sleep: { duration in ports.with { $0.sleeps.append(duration) } }),
             readiness: { parts.all }, metrics: metrics, logger: Logger(level: .debug, sink: { log.append($0) }))

@@ -1,5 +1,7 @@
 import HTTP
+import JSON
 import Security
+import TestSupport
 
 /// What callers of MoEngage's wire send.
 extension Deployment {

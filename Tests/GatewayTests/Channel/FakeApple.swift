@@ -87,6 +87,12 @@ final class FakeApple: ChannelService, ChannelDirectory, ChannelStartLedger {
         try note("intend")
         return with { $0.intents.isEmpty ? .stored(Self.request) : $0.intents.removeFirst() }
     }
+    func intendChannel(_ policy: ChannelStoragePolicy, ofCampaign campaign: Int64, in place: ChannelPlace, seconds: Int)
+        async throws(StorageError) -> ChannelIntent
+    {
+        try note("intend of \(campaign)")
+        return with { $0.intents.isEmpty ? .stored(Self.request) : $0.intents.removeFirst() }
+    }
     func channelWasMade(_ identifier: String, request: UUID, in place: ChannelPlace) async throws(StorageError) {
         try note("made \(identifier)")
     }
