@@ -343,11 +343,10 @@ create table if not exists channel (
     environment      smallint not null check (environment in (0, 1)),
     policy           smallint not null check (policy in (0, 1)),  -- message-storage-policy
     -- Intended (0): asked for, or nobody knows; free (1); used (2) by an activity; leaving (3): to be deleted; foreign (4): seen in
-    -- Apple's list and made by somebody else; reserved (5): a campaign's, between its instances.
-    state            smallint not null check (state between 0 and 5),
+    -- Apple's list and made by somebody else.
+    state            smallint not null check (state between 0 and 4),
     channel_id       text collate "C" check (octet_length(channel_id) between 1 and 128),
     activity_number  bigint check ((activity_number is null) = (state <> 2)),
-    campaign_number  bigint check (campaign_number is null or state in (0, 2, 5)),  -- it serves the campaign's instances one after the other
     made_at          timestamptz not null default clock_timestamp(),
     -- Until when a request of this row may be on its way: its creation's or its deletion's.
     busy_until       timestamptz,
@@ -356,6 +355,11 @@ create table if not exists channel (
 create unique index if not exists channel_identifier on channel (bundle_id, environment, channel_id);
 create unique index if not exists channel_activity on channel (activity_number, environment) where state = 2;
 create index if not exists channel_state on channel (app_id, environment, state);
+-- A campaign's channel serves its instances one after the other; between them it is reserved (5).
+alter table channel add column if not exists campaign_number bigint;
+alter table channel drop constraint if exists channel_state_check;
+alter table channel add constraint channel_state_check check (
+    state between 0 and 5 and (campaign_number is null or state in (0, 2, 5)));
 create unique index if not exists channel_campaign on channel (campaign_number, environment) where campaign_number is not null;
 
 -- One row for each bundle identifier and environment that has, or is to have, channels.
