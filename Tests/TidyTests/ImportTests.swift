@@ -24,7 +24,8 @@ import Testing
             "Security", "Store", "Synchronization",
         ],
         "openpushctl": [
-            "APNs", "Configuration", "FCM", "Gateway", "Glibc", "JSON", "Networking", "Observability", "PostgreSQL", "Security", "Store",
+            "APNs", "Configuration", "FCM", "Gateway", "Glibc", "JSON", "Networking", "Observability", "PostgreSQL", "Security",
+            "Store",
             "Synchronization",
         ],
         "benchmark": [
