@@ -25,9 +25,10 @@ func program(_ name: String, _ dependencies: [Target.Dependency], resources: [Re
 }
 
 /// The tests of one target, under Tests/.
-func tests(_ target: String, _ dependencies: [Target.Dependency] = []) -> Target {
+func tests(_ target: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
     .testTarget(
         name: "\(target)Tests", dependencies: [.byName(name: target)] + dependencies, path: "Tests/\(target)Tests",
+        exclude: exclude,
         swiftSettings: strict)
 }
 
@@ -106,7 +107,9 @@ let package = Package(
         tests("Observability"),
         tests("Gateway", ["JSON", "Networking", "Observability"]),
         tests("API", ["Gateway", "HTTP", "JSON", "Networking", "Observability", "Security", "TestSupport"]),
-        tests("Store", ["Gateway", "JSON", "Networking", "Observability", "PostgreSQL", "Security", "TestSupport"]),
+        tests(
+            "Store", ["Gateway", "JSON", "Networking", "Observability", "PostgreSQL", "Security", "TestSupport"],
+            exclude: ["Fixtures"]),
         tests("APNs", ["APNsSimulator", "Gateway", "HTTP", "JSON", "Networking", "Security", "TestSupport"]),
         tests("FCM", ["APNsSimulator", "Gateway", "HTTP", "JSON", "Networking", "Observability", "Security", "TestSupport"]),
         tests("Journal", ["Gateway", "Observability"]),

@@ -192,8 +192,17 @@ create table if not exists device (
     unique (app_id, public_id)
 ) with (fillfactor = 80);
 
-alter table device drop constraint if exists device_push_token_check;
-alter table device add constraint device_push_token_check check (octet_length(push_token) between 1 and 1024);
+do $$
+begin
+    -- FCM's tokens are longer than those that were known first. Only once: all rows are looked at.
+    if exists (
+        select from pg_constraint
+        where conrelid = 'device'::regclass and conname = 'device_push_token_check' and pg_get_constraintdef(oid) like '% 200)%')
+    then
+        alter table device drop constraint device_push_token_check,
+            add constraint device_push_token_check check (octet_length(push_token) between 1 and 1024);
+    end if;
+end $$;
 -- iOS (0): push_token is the device's token of APNs, or FCM's where the app's iOS devices are behind FCM. Android (1): FCM's.
 alter table device add column if not exists platform smallint not null default 0 check (platform in (0, 1));
 -- Whether ActivityKit's tokens of this iOS device go through FCM, to push_token.
@@ -253,6 +262,21 @@ create table if not exists start_token (
     unique (app_id, type_id, token)
 ) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.02);
 
+-- Databases of before FCM have APNs' environment in this column, and shorter tokens.
+do $$
+begin
+    if exists (
+        select from pg_attribute where attrelid = 'start_token'::regclass and attname = 'environment' and not attisdropped)
+    then
+        alter table start_token rename column environment to service;
+        alter table start_token
+            drop constraint if exists start_token_environment_check,
+            drop constraint if exists start_token_token_check,
+            add constraint start_token_service_check check (service between 0 and 3),
+            add constraint start_token_token_check check (octet_length(token) between 1 and 1300);
+    end if;
+end $$;
+
 -- Whether a start of a type may reach the sandbox, in an app whose devices are in production.
 create index if not exists start_token_sandbox on start_token (app_id, type_id) where service = 1;
 
@@ -301,6 +325,22 @@ create table if not exists update_token (
     registered_at    timestamptz not null default now(),
     primary key (activity_number, device_id) include (token, service, started_at, ended_at)
 ) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.02);
+
+-- Databases of before FCM have APNs' environment in this column, and shorter tokens.
+do $$
+begin
+    if exists (
+        select from pg_attribute where attrelid = 'update_token'::regclass and attname = 'environment' and not attisdropped)
+    then
+        alter table update_token rename column environment to service;
+        alter table update_token
+            drop constraint if exists update_token_app_id_token_key,
+            drop constraint if exists update_token_environment_check,
+            drop constraint if exists update_token_token_check,
+            add constraint update_token_service_check check (service between 0 and 5),
+            add constraint update_token_token_check check (octet_length(token) between 1 and 1300);
+    end if;
+end $$;
 -- A token of ActivityKit belongs to one activity on one device; an Android device has the same for all, and a campaign's channel for all its
 -- instances.
 drop index if exists update_token_token;

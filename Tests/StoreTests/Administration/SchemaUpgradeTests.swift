@@ -1,0 +1,66 @@
+import Foundation
+import PostgreSQL
+import Store
+import TestSupport
+import Testing
+
+@Suite("A database of an earlier version", .enabled(if: TestDatabase.isAvailable), .timeLimit(.minutes(3)))
+struct SchemaUpgradeTests {
+    /// What makes two databases the same to the programs: columns, and what rows must be.
+    private static let shape = """
+        select string_agg(line, E'\\n' order by line)
+        from (
+            select format('%s.%s %s %s', attrelid::regclass, attname, format_type(atttypid, atttypmod), attnotnull) as line
+            from pg_attribute join pg_class on pg_class.oid = attrelid
+            where attnum > 0 and not attisdropped and relkind in ('r', 'p') and relnamespace = 'public'::regnamespace
+            union all
+            select format('%s %s', conrelid::regclass, pg_get_constraintdef(oid))
+            from pg_constraint
+            where connamespace = 'public'::regnamespace) as described
+        """
+
+    private static func shape(of session: DatabaseConnection) async throws -> [Substring] {
+        try await session.queryUnprepared(shape, []).text(row: 0, column: 0).split(separator: "\n")
+    }
+
+    @Test("is brought to this one's shape, and keeps its devices and tokens")
+    func upgrades() async throws {
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent("Fixtures/schema-before-fcm.sql")
+        let old = try String(contentsOf: file, encoding: .utf8)
+        var shapes: [[Substring]] = []
+        for isOld in [true, false] {
+            try await TestDatabase.withNew(schema: false) { database in
+                let pool = DatabasePool(loop: TestDatabase.loop, options: database.options, size: 2)
+                let store = Store(pool: pool, sealingKey: StoreFixture.sealingKey)
+                let session = try await database.connect()
+                if isOld {
+                    try await session.execute(old)
+                    try await session.execute(
+                        """
+                        insert into device (app_id, push_token, environment) values (1, '\\x01', 1);
+                        insert into start_token (app_id, type_id, device_id, token, environment) values (1, 1, 1, '\\x02', 1);
+                        insert into update_token (activity_number, device_id, app_id, token, environment, started_at)
+                        values (1, 1, 1, '\\x03', 1, 0);
+                        """)
+                }
+                for _ in 0..<2 { try await store.applySchema() }
+                shapes.append(try await Self.shape(of: session))
+                if isOld {
+                    let kept = try await session.queryUnprepared(
+                        """
+                        select device.service, start_token.service, update_token.service
+                        from device join start_token using (device_id) join update_token using (device_id)
+                        """, [])
+                    #expect(kept.rowCount == 1)
+                    #expect((0..<3).allSatisfy { kept.int16(row: 0, column: $0) == 1 })
+                }
+                await session.close()
+                await pool.close()
+            }
+        }
+        let (upgraded, fresh) = (Set(shapes[0]), Set(shapes[1]))
+        #expect(upgraded.subtracting(fresh).isEmpty, "only in the upgraded one")
+        #expect(fresh.subtracting(upgraded).isEmpty, "only in the fresh one")
+    }
+}

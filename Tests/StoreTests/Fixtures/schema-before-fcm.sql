@@ -1,0 +1,508 @@
+-- openpushd: the whole schema, version 1.
+--
+-- Applying it again changes nothing, also when two processes do so at once: everything happens in one transaction behind one lock.
+-- Times are timestamptz where the server's clock gives them, and seconds since 1970 (bigint) where a device or a caller gives them.
+
+begin;
+set local client_min_messages = warning;
+set local statement_timeout = 0;  -- an index on a large table takes its time
+select pg_advisory_xact_lock(hashtext('openpushd schema'));
+
+create table if not exists schema_version (
+    version     int primary key,
+    applied_at  timestamptz not null default now()
+);
+do $$
+begin
+    if exists (select from schema_version where version > 1) then
+        raise exception 'this database has a newer schema than this program knows';
+    end if;
+end $$;
+
+-- Identifiers that carry the time: 41 bits of milliseconds since 2020-01-01, then 22 bits of sequence. A range of identifiers is a
+-- range of time, so that a table can be partitioned by day and still have a primary key that is unique over all partitions.
+create sequence if not exists time_ordered_id_sequence;
+
+create or replace function time_ordered_id(moment timestamptz, number bigint) returns bigint
+    language sql immutable parallel safe
+    return (((extract(epoch from moment) * 1000)::bigint - 1577836800000) << 22) | (number & 4194303);
+
+create or replace function new_time_ordered_id() returns bigint
+    language sql volatile
+    return time_ordered_id(clock_timestamp(), nextval('time_ordered_id_sequence'));
+
+-- How long after a notification was stored something happened, in milliseconds, for delivery.at_ms (24 days at most).
+create or replace function milliseconds_after(notification_id bigint, moment timestamptz) returns int
+    language sql immutable parallel safe
+    return least(
+        greatest((extract(epoch from moment) * 1000)::bigint - ((notification_id >> 22) + 1577836800000), 0), 2147483647)::int;
+
+create or replace function unix_seconds(moment timestamptz) returns bigint
+    language sql immutable parallel safe
+    return floor(extract(epoch from moment))::bigint;
+
+-- Sums two objects of counts by key, such as {"402": 3} and {"402": 1, "425": 2}.
+create or replace function add_counts(counts jsonb, more jsonb) returns jsonb
+    language sql immutable parallel safe
+    return coalesce(
+        (select jsonb_object_agg(key, total)
+         from (select key, sum(value::bigint) as total
+               from (select * from jsonb_each_text(counts) union all select * from jsonb_each_text(more)) as entry
+               group by key) as summed),
+        '{}');
+
+create or replace aggregate sum_counts(jsonb) (sfunc = add_counts, stype = jsonb, initcond = '{}');
+
+-- Tenants and credentials ----------------------------------------------------------------------------------------------------------
+
+-- A .p8 key, sealed with the master key of the configuration.
+create table if not exists signing_key (
+    team_id     text collate "C" not null check (octet_length(team_id) between 1 and 32),
+    key_id      text collate "C" not null check (octet_length(key_id) between 1 and 32),
+    sealed_pem  bytea not null,
+    stored_at   timestamptz not null default now(),
+    primary key (team_id, key_id)
+);
+
+-- The provider token that all daemons use now, sealed as well.
+create table if not exists provider_token (
+    team_id       text collate "C" not null,
+    key_id        text collate "C" not null,
+    sealed_token  bytea not null,
+    issued_at     bigint not null,  -- seconds since 1970
+    primary key (team_id, key_id)
+);
+
+create table if not exists app (
+    app_id               int generated always as identity primary key,
+    public_id            uuid not null unique default gen_random_uuid(),
+    name                 text not null check (char_length(name) between 1 and 128),
+    bundle_id            text not null check (octet_length(bundle_id) between 1 and 155),
+    team_id              text collate "C" not null,
+    key_id               text collate "C" not null,
+    default_environment  smallint not null check (default_environment in (0, 1)),  -- production, sandbox
+    created_at           timestamptz not null default now(),
+    foreign key (team_id, key_id) references signing_key
+);
+
+-- How devices come in without a key: whether their routes are open, and the public key (PEM, P-256) of the backend that says who a user
+-- is, with whether it must.
+alter table app add column if not exists device_routes_open boolean not null default false;
+alter table app add column if not exists identity_key bytea;
+alter table app add column if not exists identity_required boolean not null default false;
+-- Whether Customer.io's routes answer.
+alter table app add column if not exists live_notifications boolean not null default false;
+
+create table if not exists api_key (
+    public_id   uuid primary key default gen_random_uuid(),
+    app_id      int not null references app,
+    kind        smallint not null check (kind in (0, 1, 2)),  -- rest, client, read
+    digest      bytea not null unique check (octet_length(digest) = 32),  -- SHA-256 of the key; the key itself is nowhere
+    created_at  timestamptz not null default now(),
+    revoked_at  timestamptz
+);
+create index if not exists api_key_app on api_key (app_id);
+
+-- The latest 60 calls of an app. Losing it in a crash of the server forgives one minute.
+create unlogged table if not exists rate_limit (
+    app_id  int primary key,
+    calls   timestamptz[] not null check (cardinality(calls) between 1 and 60)
+) with (fillfactor = 30);
+
+-- The latest 10 calls of an app to Customer.io's routes, likewise.
+create unlogged table if not exists instance_rate_limit (
+    app_id  int primary key,
+    calls   timestamptz[] not null check (cardinality(calls) between 1 and 10)
+) with (fillfactor = 30);
+
+-- Devices --------------------------------------------------------------------------------------------------------------------------
+
+create table if not exists activity_type (
+    type_id  int generated always as identity primary key,
+    app_id   int not null references app,
+    name     text collate "C" not null check (octet_length(name) between 1 and 128),
+    unique (app_id, name)
+);
+
+create table if not exists device (
+    app_id             int not null,
+    device_id          bigint not null generated always as identity,
+    public_id          uuid not null default gen_random_uuid(),  -- subscription_id
+    push_token         bytea not null check (octet_length(push_token) between 1 and 200),
+    environment        smallint not null check (environment in (0, 1)),
+    external_id        text collate "C",  -- also an alias, under the label external_id
+    language           text,
+    country            text,
+    app_version        text,
+    app_version_parts  bigint[],  -- dotted numbers without trailing zeros; null when app_version is something else
+    os_version         text,
+    time_zone          text,
+    session_count      bigint not null default 0 check (session_count >= 0),
+    first_session      bigint,  -- seconds since 1970
+    last_session       bigint,  -- seconds since 1970
+    tags               jsonb not null default '{}',  -- the same as device_tag, for conditions other than equality
+    registered_at      timestamptz not null default now(),
+    primary key (app_id, device_id),
+    unique (app_id, push_token),
+    unique (app_id, public_id)
+) with (fillfactor = 80);
+
+-- A device may have an identifier before iOS tells its token.
+alter table device alter column push_token drop not null;
+alter table device add column if not exists latitude double precision check (latitude between -90 and 90);
+alter table device add column if not exists longitude double precision check (longitude between -180 and 180);
+-- What the app said of ordinary notifications.
+alter table device add column if not exists notifications_enabled boolean not null default true;
+-- Of all sessions together.
+alter table device add column if not exists session_seconds bigint not null default 0 check (session_seconds >= 0);
+
+create table if not exists device_tag (
+    app_id     int not null,
+    key        text collate "C" not null check (octet_length(key) between 1 and 128),
+    value      text collate "C" not null check (octet_length(value) <= 256),
+    device_id  bigint not null,
+    primary key (app_id, key, value, device_id)
+);
+create unique index if not exists device_tag_device on device_tag (app_id, device_id, key);
+
+create table if not exists device_alias (
+    app_id      int not null,
+    label       text collate "C" not null check (octet_length(label) between 1 and 128),
+    identifier  text collate "C" not null check (octet_length(identifier) between 1 and 128),
+    device_id   bigint not null,
+    primary key (app_id, label, identifier, device_id)
+);
+create unique index if not exists device_alias_device on device_alias (app_id, device_id, label);
+
+create table if not exists segment (
+    public_id   uuid primary key default gen_random_uuid(),
+    app_id      int not null references app,
+    name        text not null check (char_length(name) between 1 and 128),
+    definition  json not null,  -- not jsonb: literals stay as they came
+    created_at  timestamptz not null default now(),
+    unique (app_id, name)
+);
+
+alter table segment add column if not exists note text not null default '';
+alter table segment add column if not exists changed_at timestamptz not null default now();
+create index if not exists segment_oldest on segment (app_id, created_at, public_id);
+
+-- One push-to-start token a device and type. The primary key answers a page of a fan-out without touching the table, as long as
+-- vacuum keeps up; hence its eager settings.
+create table if not exists start_token (
+    app_id         int not null,
+    type_id        int not null,
+    device_id      bigint not null,
+    token          bytea not null check (octet_length(token) between 1 and 200),
+    environment    smallint not null check (environment in (0, 1)),
+    registered_at  timestamptz not null default now(),
+    primary key (app_id, type_id, device_id) include (token, environment),
+    unique (app_id, type_id, token)
+) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.02);
+
+-- Why a device has no start token any more: what APNs said of its last one (a DeliveryReason). It goes when the device registers another.
+create table if not exists removed_start_token (
+    app_id      int not null,
+    type_id     int not null,
+    device_id   bigint not null,
+    status      smallint not null,
+    removed_at  timestamptz not null default now(),
+    primary key (app_id, type_id, device_id)
+);
+
+-- Activities -----------------------------------------------------------------------------------------------------------------------
+
+-- One row for each life of an activity id: a start after an end begins a new one.
+create table if not exists activity (
+    activity_number      bigint primary key default new_time_ordered_id(),
+    app_id               int not null,
+    activity_id          text collate "C" not null check (octet_length(activity_id) between 1 and 128),
+    type_id              int,  -- null when only devices told of it and none said its type
+    last_timestamp       bigint not null default 0,  -- aps.timestamp of the latest notification, seconds since 1970
+    latest_notification  bigint,  -- the latest update or end: what a device that joins late is sent
+    created_at           timestamptz not null default now(),
+    ended_at             timestamptz
+) with (fillfactor = 70);
+create unique index if not exists activity_running on activity (app_id, activity_id) where ended_at is null;
+create index if not exists activity_newest on activity (app_id, activity_id, activity_number desc);
+create index if not exists activity_app on activity (app_id, activity_number desc);
+
+create table if not exists update_token (
+    activity_number  bigint not null,
+    device_id        bigint not null,
+    app_id           int not null,
+    token            bytea not null check (octet_length(token) between 1 and 200),
+    environment      smallint not null check (environment in (0, 1)),
+    started_at       bigint not null,  -- seconds since 1970
+    ended_at         timestamptz,
+    registered_at    timestamptz not null default now(),
+    primary key (activity_number, device_id) include (token, environment, started_at, ended_at),
+    unique (app_id, token)
+) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.02);
+create index if not exists update_token_device on update_token (app_id, device_id);
+create index if not exists update_token_age on update_token (started_at);
+
+-- An update or end that was refused because no device could be pushed, for the first device that can be within a minute: only the
+-- latest of each activity, and an end rather than an update.
+create table if not exists pending_state (
+    app_id          int not null,
+    activity_id     text collate "C" not null,
+    event           smallint not null check (event in (1, 2)),  -- update, end
+    name            text not null,
+    content         bytea not null,
+    has_languages   boolean not null,
+    push_timestamp  bigint,  -- its place among the activity's states; null when the activity was not known
+    refused_at      timestamptz not null default clock_timestamp(),
+    primary key (app_id, activity_id)
+);
+
+-- Notifications --------------------------------------------------------------------------------------------------------------------
+
+create table if not exists notification (
+    notification_id  bigint primary key,
+    public_id        uuid not null unique default gen_random_uuid(),
+    app_id           int not null,
+    activity_number  bigint not null,
+    event            smallint not null check (event in (0, 1, 2)),  -- start, update, end
+    type_id          int,
+    name             text not null check (char_length(name) between 1 and 128),
+    content          bytea not null,  -- JSON text in UTF-8, every literal as it came in
+    push_timestamp   bigint not null,  -- aps.timestamp, seconds since 1970
+    expires_at       bigint not null,  -- apns-expiration and the end of all retries, seconds since 1970
+    created_at       timestamptz not null default now()
+);
+create index if not exists notification_activity on notification (activity_number, notification_id desc);
+create index if not exists notification_app on notification (app_id, notification_id desc);
+
+create table if not exists idempotency (
+    app_id           int not null,
+    key              uuid not null,
+    notification_id  bigint not null,
+    body_digest      bytea not null check (octet_length(body_digest) = 32),
+    created_at       timestamptz not null default now(),
+    primary key (app_id, key)
+);
+create index if not exists idempotency_age on idempotency (created_at);
+create index if not exists idempotency_notification on idempotency (notification_id);
+
+-- Live notifications ---------------------------------------------------------------------------------------------------------------
+
+-- What SDKs register and starts name: the identifier of a kind, the Swift type of its attributes, what people call it.
+create table if not exists notification_type (
+    app_id           int not null,
+    identifier       text collate "C" not null check (octet_length(identifier) between 1 and 128),
+    attributes_type  text collate "C" check (octet_length(attributes_type) between 1 and 128),  -- the latest
+    friendly_name    text check (char_length(friendly_name) between 1 and 128),
+    recorded_at      timestamptz not null default now(),
+    primary key (app_id, identifier)
+);
+
+-- The Swift types that SDKs registered for a kind: versions of an app may differ.
+create table if not exists notification_type_attributes (
+    app_id           int not null,
+    identifier       text collate "C" not null,
+    attributes_type  text collate "C" not null check (octet_length(attributes_type) between 1 and 128),
+    primary key (app_id, identifier, attributes_type)
+);
+
+-- One live notification: an activity whose activity_id is the instance's identifier, a ULID. Its state is not stored: it follows from
+-- failure, ended_at, expires_at and the totals of its start, so that nothing has to be done at the second in which one expires.
+create table if not exists live_instance (
+    app_id              int not null,
+    instance_id         uuid not null,
+    profile_label       text collate "C" not null,
+    profile_identifier  text collate "C" not null,
+    notification_type   text collate "C" not null,
+    platform            smallint check (platform in (0, 1)),  -- iOS, Android
+    source              smallint not null check (source in (0, 1)),  -- API, device
+    attributes          bytea not null,  -- JSON objects in UTF-8, every literal as it came in: what was told last
+    content_state       bytea not null,
+    deep_link           text,
+    failure             text,  -- why the start could reach nobody, known when it was accepted
+    start_notification  bigint,
+    delivery_count      int not null default 1,
+    last_delivery       uuid not null,
+    started_at          bigint not null,  -- seconds since 1970
+    ended_at            bigint,
+    expires_at          bigint not null,
+    primary key (app_id, instance_id)
+) with (fillfactor = 70);
+create index if not exists live_instance_profile on live_instance (app_id, profile_label, profile_identifier, instance_id desc);
+create index if not exists live_instance_age on live_instance (started_at);
+
+-- Every start, update and end of an instance, in their order.
+create table if not exists live_delivery (
+    app_id           int not null,
+    instance_id      uuid not null,
+    number           int not null,
+    delivery_id      uuid not null,  -- what the device tells its reports by
+    operation        smallint not null check (operation in (0, 1, 2)),
+    source           smallint not null check (source in (0, 1)),
+    notification_id  bigint,
+    failure          text,  -- why nobody could be pushed, known when it was accepted
+    delivered        bigint not null default 0,
+    opened           bigint not null default 0,
+    created_at       bigint not null,  -- seconds since 1970
+    primary key (app_id, instance_id, number),
+    unique (app_id, delivery_id)
+) with (fillfactor = 90);
+
+-- Messages of SDKs that count once, however often they are sent.
+create table if not exists live_report (
+    app_id      int not null,
+    message_id  text collate "C" not null check (octet_length(message_id) between 1 and 128),
+    counted_at  timestamptz not null default now(),
+    primary key (app_id, message_id)
+);
+create index if not exists live_report_age on live_report (counted_at);
+
+-- The queue ------------------------------------------------------------------------------------------------------------------------
+
+-- A daemon's fan-out worker and its lease.
+create table if not exists worker (
+    worker_id    int generated always as identity primary key,
+    node         text not null,
+    lease_until  timestamptz not null,
+    lost_at      timestamptz  -- when others were allowed to take its chunks; it never works again
+) with (fillfactor = 50);
+alter table worker add column if not exists journal uuid;  -- names the file in which it notes what it put on the wire
+
+-- What a notification still has to do. The audience is read page by page in the order of device_id; `watermark` is how far.
+create table if not exists fan_out (
+    notification_id  bigint primary key,
+    app_id           int not null,
+    activity_number  bigint not null,
+    event            smallint not null check (event in (0, 1, 2)),
+    type_id          int check (event <> 0 or type_id is not null),
+    audience         json,  -- a start's conditions, frozen; null means everybody who holds a token
+    has_languages    boolean not null,  -- whether devices get different texts
+    watermark        bigint not null default 0,
+    chunk_count      int not null default 0,
+    is_carved        boolean not null default false,  -- the whole audience is in chunks
+    is_superseded    boolean not null default false,
+    created_at       timestamptz not null default now(),
+    finished_at      timestamptz,
+    -- The sums of its chunks, as of finished_at.
+    targeted         bigint not null default 0,
+    accepted         bigint not null default 0,
+    failed           bigint not null default 0,
+    unknown          bigint not null default 0,
+    reasons          jsonb not null default '{}',
+    check (finished_at is null or is_carved)
+) with (fillfactor = 50);
+-- The sums of its taps, once their rows are no longer kept; null until then.
+alter table fan_out add column if not exists clicks bigint;
+alter table fan_out add column if not exists clicked_devices bigint;
+-- How far the condition may be looked for before the next window is measured; behind the watermark it is used up.
+alter table fan_out add column if not exists window_end bigint;
+create index if not exists fan_out_open on fan_out (notification_id) where finished_at is null;
+create index if not exists fan_out_open_start on fan_out (app_id) where finished_at is null and event = 0;
+create index if not exists fan_out_open_activity on fan_out (activity_number) where finished_at is null;
+
+-- Some devices of a fan-out: ready (0), claimed by a worker (1), closed (2). Closed chunks are the counters.
+create table if not exists fan_out_chunk (
+    notification_id  bigint not null,
+    number           int not null,
+    state            smallint not null check (state in (0, 1, 2)),
+    owner            int check (state <> 1 or owner is not null),
+    epoch            int not null default 0,  -- rises with each owner
+    low              bigint not null default 0,  -- a page of the audience: low < device_id <= high
+    high             bigint not null default 0,
+    devices          bigint[],  -- a list instead of a page
+    attempts         smallint[] check (cardinality(attempts) = cardinality(devices)),  -- how often each was tried
+    is_retry         boolean not null default false,  -- its devices count as targeted already
+    claimed_at       timestamptz,
+    closed_at        timestamptz,
+    targeted         int not null default 0,
+    accepted         int not null default 0,
+    failed           int not null default 0,
+    unknown          int not null default 0,
+    reasons          jsonb not null default '{}',  -- why pushes failed: status to count
+    primary key (notification_id, number)
+) partition by range (notification_id);
+create index if not exists fan_out_chunk_open on fan_out_chunk (notification_id, number) where state in (0, 1);
+
+-- How each push ended; no row before it did. `status` is a DeliveryReason.
+create table if not exists delivery (
+    notification_id  bigint not null,
+    device_id        bigint not null,
+    at_ms            int not null,  -- milliseconds after the notification was stored
+    status           smallint not null,
+    primary key (notification_id, device_id)
+) partition by range (notification_id);
+
+-- Pushes to be made at a later time, and devices that joined after the fan-out had passed them.
+create table if not exists delivery_retry (
+    notification_id  bigint not null,
+    device_id        bigint not null,
+    attempt          smallint not null,
+    is_targeted      boolean not null,  -- counted already; false for a late joiner
+    not_before       timestamptz not null,
+    primary key (notification_id, device_id)
+);
+create index if not exists delivery_retry_due on delivery_retry (not_before);
+
+create table if not exists click (
+    notification_id  bigint not null,
+    device_id        bigint not null,
+    first_at         timestamptz not null default now(),
+    taps             int not null default 1 check (taps > 0),
+    primary key (notification_id, device_id)
+) partition by range (notification_id);
+
+-- What a device told once and must not count twice: taps by their own identifiers, and under the identifier of zeros that the push
+-- arrived. A table of its own, since most taps have no identifier.
+create table if not exists device_report (
+    notification_id  bigint not null,
+    device_id        bigint not null,
+    report_id        uuid not null,
+    primary key (notification_id, device_id, report_id)
+) partition by range (notification_id);
+-- Receipts are counted without the taps beside them.
+create index if not exists device_report_receipt on device_report (notification_id)
+    where report_id = '00000000-0000-0000-0000-000000000000';
+-- The number of receipts, once their rows are no longer kept; null until then.
+alter table fan_out add column if not exists receipts bigint;
+
+-- Partitions of one day each; the daemons drop old ones ----------------------------------------------------------------------------
+
+-- Makes the partitions from yesterday (for a clock that steps back) to `days_ahead` days from now; returns how many were missing.
+-- ATTACH, unlike CREATE TABLE ... PARTITION OF, does not stop those who write meanwhile.
+create or replace function ensure_partitions(days_ahead int) returns int
+    language plpgsql as $$
+declare
+    parent text;
+    options text;
+    midnight timestamptz;
+    partition_name text;
+    made int := 0;
+begin
+    perform pg_advisory_xact_lock(hashtext('openpushd partitions'));
+    for parent, options in
+        values ('fan_out_chunk', ' with (fillfactor = 60)'), ('delivery', ''), ('click', ' with (fillfactor = 80)'),
+            ('device_report', '')
+    loop
+        for midnight in
+            select day at time zone 'UTC'
+            from generate_series(
+                date_trunc('day', now() at time zone 'UTC') - interval '1 day',
+                date_trunc('day', now() at time zone 'UTC') + days_ahead * interval '1 day', interval '1 day') as day
+        loop
+            partition_name := parent || to_char(midnight at time zone 'UTC', '_YYYYMMDD');
+            continue when to_regclass(format('%I', partition_name)) is not null;
+            execute format(
+                'create table %I (like %I including defaults including constraints)%s', partition_name, parent, options);
+            execute format(
+                'alter table %I attach partition %I for values from (%s) to (%s)', parent, partition_name,
+                time_ordered_id(midnight, 0), time_ordered_id(midnight + interval '24 hours', 0));
+            made := made + 1;
+        end loop;
+    end loop;
+    return made;
+end $$;
+
+-- Eight days: an insert finds its partition as long as a daemon ran within the last seven.
+select ensure_partitions(8);
+
+insert into schema_version (version) values (1) on conflict do nothing;
+commit;
