@@ -153,8 +153,9 @@ create unlogged table if not exists campaign_rate_limit (
 create or replace function stored_token(service smallint, token bytea, push_token bytea) returns bytea
     language sql immutable parallel safe
     return case service
-        when 2 then push_token
-        when 3 then set_byte('\x00'::bytea, 0, octet_length(token)) || token || push_token
+        when 2 then coalesce(push_token, token)
+        -- A device that has not told FCM's yet gets it put behind when it does.
+        when 3 then set_byte('\x00'::bytea, 0, octet_length(token)) || token || coalesce(push_token, '')
         else token end;
 
 -- ActivityKit's token of a stored one; Android's own.

@@ -13,6 +13,8 @@ extension Store {
             StatementCall(BroadcastStatements.known, [app, .text(start.instanceID)]),
             StatementCall(BroadcastStatements.runningCount, [campaign]),
             StatementCall(StartTokenStatements.addType, [app, .text(start.command.activityType)]),
+            // Before the activity's row, as everywhere.
+            StatementCall(UpdateStatements.lock, [app, .text(start.instanceID)]),
         ])
         guard results[0].rowCount == 1 else { return .refused(.unknownCampaign) }
         if results[1].bool(row: 0, column: 0) { return .refused(.duplicate) }

@@ -15,6 +15,9 @@ enum CampaignStatements {
         """
         \(alias).ended_at is null and \(alias).started_at > \(seconds) - \(ActivityWindow.updateSeconds)
             and (\(alias).dismissal_date is null or \(alias).dismissal_date > \(seconds))
+            and not exists (
+                select from activity
+                where activity.activity_number = \(alias).activity_number and activity.ended_at is not null)
         """
     }
 

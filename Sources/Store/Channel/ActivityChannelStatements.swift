@@ -18,10 +18,17 @@ enum ActivityChannelStatements {
             wanted as materialized (
                 select apple.environment
                 from app cross join generate_series(0, 1) as apple (environment)
-                where app.app_id = $2 and (apple.environment = app.default_environment or exists (
-                    select from start_token as token join notification on notification.notification_id = $1
-                    where token.app_id = $2 and token.type_id = notification.type_id
-                        and token.service = apple.environment))),
+                where app.app_id = $2 and (
+                    apple.environment = app.default_environment
+                    -- Said of each service by itself, so that an index of the few of the sandbox answers.
+                    or apple.environment = 1 and exists (
+                        select from start_token as token
+                        where token.app_id = $2 and token.service = \(PushService.apnsSandbox.rawValue)
+                            and token.type_id = (select type_id from notification where notification_id = $1))
+                    or apple.environment = 0 and exists (
+                        select from start_token as token
+                        where token.app_id = $2 and token.service = \(PushService.apnsProduction.rawValue)
+                            and token.type_id = (select type_id from notification where notification_id = $1)))),
             held as materialized (
                 select channel.environment, channel.channel_id
                 from begun join channel using (activity_number)

@@ -117,7 +117,7 @@ enum ChunkRecordStatements {
     // APNs counts milliseconds: a token registered in the very millisecond may be the one it means. Each token is looked up by itself,
     // in the order of the rows: no statistics make the planner read the whole table for some of them.
     private static func removeTokens(
-        table: String, scope: String, matches condition: String, statuses: String
+        table: String, scope: String, by column: String, matches condition: String, statuses: String
     ) -> (dead: String, removal: String) {
         (
             """
@@ -126,7 +126,7 @@ enum ChunkRecordStatements {
                 from unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::timestamptz[], \(statuses)::smallint[])
                         as told (notification_id, device_id, token, since, status)
                     join fan_out on fan_out.notification_id = told.notification_id
-                order by fan_out.notification_id, told.device_id)
+                order by fan_out.\(column), told.device_id)
             """,
             """
             delete from \(table)
@@ -148,7 +148,7 @@ enum ChunkRecordStatements {
     /// device may be told twice.
     static let removeStartTokens: Statement = {
         let parts = removeTokens(
-            table: "start_token", scope: "coalesce(fan_out.type_ids, array[fan_out.type_id])",
+            table: "start_token", scope: "coalesce(fan_out.type_ids, array[fan_out.type_id])", by: "type_id",
             matches: "type_id = any(dead.scope)", statuses: "$5")
         return Statement(
             name: "record_remove_start_tokens",
@@ -169,7 +169,8 @@ enum ChunkRecordStatements {
     /// Notifications, devices, tokens, since when or null.
     static let removeUpdateTokens: Statement = {
         let parts = removeTokens(
-            table: "update_token", scope: "fan_out.activity_number", matches: "activity_number = dead.scope", statuses: "null")
+            table: "update_token", scope: "fan_out.activity_number", by: "activity_number",
+            matches: "activity_number = dead.scope", statuses: "null")
         return Statement(name: "record_remove_update_tokens", text: "\(parts.dead)\n\(parts.removal)")
     }()
 }

@@ -233,6 +233,42 @@ struct RelayedDeviceTests {
         }
     }
 
+    @Test("keeps the tokens of a device that tells FCM's later, and pushes through it from then on", arguments: [true, false])
+    func tokenComesLater(isTypeKnown: Bool) async throws {
+        try await Self.with { fixture in
+            let (store, application) = (fixture.store, fixture.application)
+            if isTypeKnown {
+                let other = DeviceName.pushToken(Self.registrationToken)
+                _ = try await store.setStartToken(
+                    [9], activityType: StoreFixture.type, device: other, application: application.id)
+            }
+            let registered = try await store.registerUser(DeviceRegistration(), mayBeNew: true, application: application)
+            guard case .registered(let device, _) = registered else { throw FixtureError.unexpected("\(registered)") }
+            let name = DeviceName.subscription(device.subscriptionID)
+            let isStored = try await store.setStartToken(
+                [1, 2], activityType: StoreFixture.type, device: name, application: application.id)
+            #expect(isStored)
+            let update = UpdateTokenRegistration(
+                device: name, activityID: "match-1", token: [3, 4], activityType: StoreFixture.type, startedAt: nil)
+            guard case .stored = try await store.setUpdateToken(update, application: application.id) else {
+                throw FixtureError.unexpected("an update token that was not stored")
+            }
+            var told = DeviceRegistration(pushToken: Array("fcm:later".utf8))
+            told.subscription = device.subscriptionID
+            _ = try await store.registerUser(told, mayBeNew: false, application: application)
+            for (table, token) in [("start_token", [1, 2]), ("update_token", [3, 4])] as [(String, [UInt8])] {
+                let stored = try await fixture.session.queryUnprepared(
+                    """
+                    select token from \(table) join device using (app_id, device_id)
+                    where push_token = convert_to('fcm:later', 'UTF8')
+                    """, [])
+                #expect(stored.rowCount == 1)
+                let relayed = RelayedToken(stored: stored.bytes(row: 0, column: 0))
+                #expect(relayed?.activityToken == token && relayed?.registrationToken == Array("fcm:later".utf8), "\(table)")
+            }
+        }
+    }
+
     @Test("that tells another token of FCM's is pushed through that one, and through APNs once the app has a key")
     func changes() async throws {
         try await Self.with { fixture in

@@ -28,16 +28,24 @@ struct EventKeeping: Sendable {
     private func keep(
         _ names: ProfileNames, _ device: DeviceRegistration?, _ application: Application
     ) async throws(StorageError) -> EventOutcome {
-        if !names.names.isEmpty, try await instances.keep(names, application: application.id) {
+        // Kept last: what fails before is told again, and is new again.
+        if try await isNew(names, application) {
             var change = DeviceRegistration()
             change.aliases = names.names
             let user = DeviceAlias(label: DeviceProfile.externalIDLabel, identifier: ExactText(names.user))
             let others = UserSelector(.alias(user), isWholeUser: false, proof: nil)
             // A name that more devices have than one user can is nobody's; the device itself is told below.
             _ = try await users.changeUser(others, by: change, application: application.id)
+            _ = try await instances.keep(names, application: application.id)
         }
         guard let device else { return .applied }
         return try await register(device, application)
+    }
+
+    private func isNew(_ names: ProfileNames, _ application: Application) async throws(StorageError) -> Bool {
+        guard !names.names.isEmpty else { return false }
+        let known = try await instances.names(ofUser: names.user, application: application.id)
+        return names.names.contains { label, name in known[label] != name }
     }
 
     private func register(
