@@ -1,13 +1,15 @@
+import Synchronization
+
 /// A notification this worker is sending, with everything that is made once for all its chunks.
 struct ActiveJob {
     let job: PushJob
-    private let renderer: any PayloadRenderer
+    private let rendered: RenderedBodies
     let cancellation = Cancellation()
     var openChunkCount = 0
 
     init(job: PushJob, renderer: any PayloadRenderer) {
         self.job = job
-        self.renderer = renderer
+        rendered = RenderedBodies(job: job, renderer: renderer)
     }
 
     /// Which body a device of this language gets: the exact tag, else its primary language, else the first (`en`).
@@ -41,7 +43,7 @@ struct ActiveJob {
             PushBatch(
                 application: job.application, service: group.service, notification: job.notification, collapseID: collapseID,
                 priority: job.content.priority, expiresAt: expiresAt(for: group.service),
-                bodies: renderer.bodies(of: job.content, form: form(for: group), timestamp: job.timestamp), devices: devices,
+                bodies: rendered.bodies(in: form(for: group)), devices: devices,
                 tokens: tokens, bodyIndexes: bodyIndexes, cancellation: cancellation, onFirstAccepted: onFirstAccepted)
         }
         // Nearly always: nothing needs to be picked out.
@@ -83,6 +85,28 @@ struct ActiveJob {
             let index = bodyIndex(language: language)
             known[language] = index
             return index
+        }
+    }
+}
+
+/// The bodies of a notification, made once a form for all its chunks. Forms are few: services and variants.
+private final class RenderedBodies: Sendable {
+    private let job: PushJob
+    private let renderer: any PayloadRenderer
+    private let known = Mutex<[PayloadForm: [[UInt8]]]>([:])
+
+    init(job: PushJob, renderer: any PayloadRenderer) {
+        self.job = job
+        self.renderer = renderer
+    }
+
+    /// One body a language.
+    func bodies(in form: PayloadForm) -> [[UInt8]] {
+        known.withLock { known in
+            if let bodies = known[form] { return bodies }
+            let bodies = renderer.bodies(of: job.content, form: form, timestamp: job.timestamp)
+            known[form] = bodies
+            return bodies
         }
     }
 }
