@@ -11,8 +11,11 @@ package actor ChannelKeeper {
     static let requestSeconds = 15
     /// How long a place is kept by one daemon at most: some requests one after the other.
     static let keepingSeconds = 60
-    /// Channels deleted in one look at a place.
+    /// How long the place must be kept on for another task to begin.
+    static let taskSeconds = requestSeconds + 5
+    /// Channels deleted in one look at a place, and refusals one after the other that are not about one channel.
     static let deletionCount = 50
+    static let deletionRefusalCount = 3
     /// Times a channel is asked for anew while Apple's list is being compared, and the pause between two.
     private static let listingAttemptCount = 10
     private static let listingPause = Duration.milliseconds(100)
@@ -63,20 +66,32 @@ package actor ChannelKeeper {
     package func look() async throws(StorageError) {
         let censuses = try await directory.channelCensus()
         metrics.show(censuses)
+        var failure: StorageError?
         for census in censuses where !Task.isCancelled {
-            let tasks = ChannelPlan.tasks(for: census, isFirstLook: !listed.contains(census.place))
-            guard !tasks.isEmpty, !isPaused(census.place),
-                try await directory.keep(census.place, seconds: Self.keepingSeconds)
-            else { continue }
-            for task in tasks {
-                // What cannot be done now keeps the tasks behind it from being done in vain.
-                guard try await perform(task, in: census.place) else { break }
+            do throws(StorageError) { try await look(at: census) } catch {
+                // Without a database there is none for the others either. What PostgreSQL refused concerns this place only.
+                if case .unavailable = error { throw error }
+                failure = error
             }
-            try await directory.leave(census.place)
         }
+        if let failure { throw failure }
     }
 
-    private func perform(_ task: ChannelTask, in place: ChannelPlace) async throws(StorageError) -> Bool {
+    private func look(at census: ChannelCensus) async throws(StorageError) {
+        let place = census.place
+        let tasks = ChannelPlan.tasks(for: census, isFirstLook: !listed.contains(place))
+        let end = clock.instant() + .seconds(Self.keepingSeconds - Self.taskSeconds)
+        guard !tasks.isEmpty, !isPaused(place), try await directory.keep(place, seconds: Self.keepingSeconds) else { return }
+        for task in tasks {
+            // What cannot be done now keeps the tasks behind it from being done in vain.
+            guard clock.instant() < end, try await perform(task, in: place, until: end) else { break }
+        }
+        try await directory.leave(place)
+    }
+
+    private func perform(_ task: ChannelTask, in place: ChannelPlace, until end: ContinuousClock.Instant)
+        async throws(StorageError) -> Bool
+    {
         switch task {
         case .list: return try await list(place, timeout: Self.requestTimeout) != .failed
         case .retireFree:
@@ -88,12 +103,14 @@ package actor ChannelKeeper {
         case .delete: return try await deleteLeaving(in: place)
         case .make(let count):
             for _ in 0..<count {
-                guard try await make(in: place, timeout: Self.requestTimeout) else { return false }
+                guard clock.instant() < end, try await make(in: place, timeout: Self.requestTimeout) else { return false }
             }
             return true
         case .makeOfCampaigns(let campaigns):
             for campaign in campaigns {
-                guard try await make(ofCampaign: campaign, in: place, timeout: Self.requestTimeout) else { return false }
+                guard clock.instant() < end,
+                    try await make(ofCampaign: campaign, in: place, timeout: Self.requestTimeout)
+                else { return false }
             }
             return true
         }
@@ -212,10 +229,18 @@ package actor ChannelKeeper {
 
     // MARK: Deleting
 
+    /// Whether Apple can be asked for more at the moment.
     private func deleteLeaving(in place: ChannelPlace) async throws(StorageError) -> Bool {
+        // The claim outlasts the last request that begins before.
+        let end = clock.instant() + .seconds(Self.requestSeconds) - Self.requestTimeout
         let leaving = try await directory.claimLeavingChannels(
             of: place, limit: Self.deletionCount, seconds: Self.requestSeconds)
+        var refusalCount = 0
         for (index, channel) in leaving.enumerated() {
+            guard clock.instant() < end else {
+                try await postpone(leaving[index...], seconds: 0)
+                return true
+            }
             let result = await service.deleteChannel(
                 channel.identifier, of: place.application, in: place.environment, timeout: Self.requestTimeout)
             switch result {
@@ -223,11 +248,16 @@ package actor ChannelKeeper {
             case .done, .refused(.notEnabled), .refused(.unknownChannel):
                 metrics.deleted.add()
                 try await directory.channelIsGone(request: channel.request)
+                refusalCount = 0
+            case .refused(.other(let reason)) where refusalCount < Self.deletionRefusalCount - 1:
+                // It may be about this channel only: the others are tried.
+                refusalCount += 1
+                metrics.failed.add()
+                logger.log(.error, "A broadcast channel could not be deleted", fields(place, reason.name))
+                try await postpone(leaving[index...index], seconds: ChannelRefusal.other(reason).pauseSeconds)
             case .refused(let refusal):
                 note("A broadcast channel could not be deleted", refusal, in: place)
-                for left in leaving[index...] {
-                    try await directory.postponeDeletion(request: left.request, seconds: refusal.pauseSeconds)
-                }
+                try await postpone(leaving[index...], seconds: refusal.pauseSeconds)
                 return false
             case .unclear(let reason):
                 metrics.failed.add()
@@ -237,6 +267,10 @@ package actor ChannelKeeper {
             }
         }
         return true
+    }
+
+    private func postpone(_ channels: ArraySlice<LeavingChannel>, seconds: Int) async throws(StorageError) {
+        for channel in channels { try await directory.postponeDeletion(request: channel.request, seconds: seconds) }
     }
 
     // MARK: Refusals
@@ -258,24 +292,5 @@ package actor ChannelKeeper {
 
     private func fields(_ place: ChannelPlace, _ reason: String) -> [LogKey: String] {
         [.appID: place.application.publicID.description, .environment: place.environment.name, .reason: reason]
-    }
-}
-
-extension ChannelRefusal {
-    /// Whether only the operator, or time, can change it.
-    fileprivate var lasts: Bool {
-        switch self {
-        case .notEnabled, .other: true
-        case .full, .unknownChannel, .later, .notSent: false
-        }
-    }
-
-    /// How long a deletion that met it waits.
-    fileprivate var pauseSeconds: Int {
-        switch self {
-        case .later(_, let delay): max(1, Int(delay / 1_000))
-        case .notSent: 5
-        case .notEnabled, .full, .unknownChannel, .other: 60
-        }
     }
 }

@@ -40,6 +40,23 @@ package enum ChannelRefusal: Hashable, Sendable {
         case .notSent(let text): text
         }
     }
+
+    /// Whether only the operator, or time, can change it.
+    var lasts: Bool {
+        switch self {
+        case .notEnabled, .other: true
+        case .full, .unknownChannel, .later, .notSent: false
+        }
+    }
+
+    /// How long a deletion that met it waits.
+    var pauseSeconds: Int {
+        switch self {
+        case .later(_, let delay): max(1, Int(delay / 1_000))
+        case .notSent: 5
+        case .notEnabled, .full, .unknownChannel, .other: 60
+        }
+    }
 }
 
 /// Apple's management of an app's broadcast channels. Implemented by the adapter of APNs.

@@ -24,8 +24,11 @@ struct DeviceChange {
         if after.isOfAnotherUser(than: before, userLabel: userLabel) {
             calls.append(StatementCall(DeviceStatements.removeUpdateTokens, key))
         }
-        // FCM's token is a part of what is stored.
-        if before.service != after.service || pushToken != nil && after.service.environment == nil {
+        if before.platform != after.platform {
+            // Another phone: what the former one told opens nothing here.
+            calls += DeviceStatements.tokenRemoval(of: device, application)
+        } else if before.service != after.service || pushToken != nil && after.service.environment == nil {
+            // FCM's token is a part of what is stored.
             calls.append(StatementCall(DeviceStatements.moveStartTokens, key))
             calls.append(StatementCall(DeviceStatements.moveUpdateTokens, key))
         }

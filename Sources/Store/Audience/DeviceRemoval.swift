@@ -14,6 +14,12 @@ extension DeviceStatements {
         removeRows,
     ]
 
+    /// Removes what opens activities on a device, and leaves the rest.
+    static func tokenRemoval(of device: Int64, _ application: ApplicationID) -> [StatementCall] {
+        [removeAllUpdateTokens, removeAllStartTokens]
+            .map { StatementCall($0, [.application(application), .int64Array([device])]) }
+    }
+
     // Rows of several tokens are locked in the order of their keys, here and wherever else several are.
     private static let removeAllUpdateTokens = Statement(
         name: "device_removal_update_tokens",

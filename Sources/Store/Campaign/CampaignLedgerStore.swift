@@ -46,8 +46,9 @@ extension Store: CampaignLedger {
             let clock = try await connection.query(BroadcastStatements.runningCount, [.int64(campaign.number)])
             if found.rowCount == 1, clock.int64(row: 0, column: 0) > 0 { return .isRunning(found.text(row: 0, column: 0)) }
             let key: [Parameter] = [.application(application), .int64(campaign.number)]
+            // Intents first: one that becomes a channel meanwhile is released behind.
             _ = try await connection.run([
-                StatementCall(CampaignStatements.releaseChannels, key), StatementCall(CampaignStatements.forgetIntents, key),
+                StatementCall(CampaignStatements.forgetIntents, key), StatementCall(CampaignStatements.releaseChannels, key),
                 StatementCall(CampaignStatements.forgetRates, key), StatementCall(CampaignStatements.remove, key),
             ])
             return .removed

@@ -130,6 +130,7 @@ enum ChannelStatements {
             for no key update
             """)
 
+    // The campaign is held until the commit: whoever removes it then finds the intent.
     /// App, bundle identifier, environment, policy, seconds, campaign or null. No row when the campaign has one or is gone.
     static let intend = Statement(
         name: "channel_intend",
@@ -137,7 +138,7 @@ enum ChannelStatements {
             insert into channel (app_id, bundle_id, environment, policy, state, busy_until, campaign_number)
             select $1, $2, $3, $4, 0, clock_timestamp() + $5::int * interval '1 second', $6::bigint
             where $6 is null
-                or exists (select from campaign where app_id = $1 and campaign_number = $6) and not \(hasChannel("$6", in: "$3"))
+                or exists (select from campaign where app_id = $1 and campaign_number = $6 for key share) and not \(hasChannel("$6", in: "$3"))
             returning request_id
             """)
 

@@ -103,14 +103,19 @@ extension Store {
                 .timestampArray(rows.map { row in row.1.since?.storedMicroseconds }),
             ]
             if isStart { parameters.append(.int16Array(rows.map(\.1.reason.rawValue))) }
+            if !isStart { try await giveUpChannels(rows, on: connection) }
             try await connection.query(statement, parameters)
-            let channels = rows.filter { $0.1.device < 0 }
-            guard !isStart, !channels.isEmpty else { continue }
-            // Apple knows them no more: a deletion finds that out for good.
-            try await connection.query(
-                ChannelStatements.giveUp,
-                [.int64Array(channels.map(\.0)), .textArray(channels.map { String(decoding: $0.1.token, as: UTF8.self) })])
         }
+    }
+
+    // Channels before the rows of their tokens, as whoever takes a channel for an activity does.
+    /// Apple knows these channels no more: a deletion finds that out for good.
+    private func giveUpChannels(_ rows: [(Int64, DeadToken)], on connection: DatabaseConnection) async throws {
+        let channels = rows.filter { $0.1.device < 0 }
+        guard !channels.isEmpty else { return }
+        try await connection.query(
+            ChannelStatements.giveUp,
+            [.int64Array(channels.map(\.0)), .textArray(channels.map { String(decoding: $0.1.token, as: UTF8.self) })])
     }
 }
 

@@ -94,6 +94,55 @@ import Testing
         #expect(try await rig.look { $0.deletableCount = 2 } == ["keep", "claim", "delete a", "leave"])
     }
 
+    @Test("deletes the others when Apple refuses to delete one, and gives the place up for a while when it refuses three")
+    func refusedDeletions() async throws {
+        _ = try await rig.look()
+        rig.apple.with {
+            $0.leaving = ["a", "b"].map { LeavingChannel(request: FakeApple.request, identifier: $0) }
+            $0.deleteResults = ["a": .refused(.other(.badPath))]
+        }
+        #expect(
+            try await rig.look {
+                $0.deletableCount = 2
+                $0.freeCount = 1
+            } == [
+                "keep", "claim", "delete a", "postpone 60", "delete b", "gone", "intend", "create", "made channel-0", "leave",
+            ])
+        rig.apple.with {
+            $0.leaving = ["a", "b", "c", "d"].map { LeavingChannel(request: FakeApple.request, identifier: $0) }
+            $0.deleteResult = .refused(.other(.badPath))
+        }
+        #expect(
+            try await rig.look { $0.deletableCount = 4 } == [
+                "keep", "claim", "delete a", "postpone 60", "delete b", "postpone 60", "delete c", "postpone 60", "postpone 60",
+                "leave",
+            ])
+        #expect(try await rig.look { $0.deletableCount = 4 } == [])
+    }
+
+    @Test("stops deleting before its claim is over, and hands the rest back")
+    func slowDeletions() async throws {
+        _ = try await rig.look()
+        rig.apple.with {
+            $0.leaving = ["a", "b", "c", "d"].map { LeavingChannel(request: FakeApple.request, identifier: $0) }
+            $0.deletionTime = .seconds(4)
+        }
+        let calls = try await rig.look { $0.deletableCount = 4 }
+        #expect(
+            calls == ["keep", "claim", "delete a", "gone", "delete b", "gone", "delete c", "gone", "postpone 0", "leave"])
+    }
+
+    @Test("looks after the places behind one whose rows PostgreSQL refuses")
+    func refusedPlace() async throws {
+        let other = ChannelPlanTests.census { $0.freeCount = 0 }
+        rig.apple.with {
+            $0.refusedKeeps = 1
+            $0.census = [ChannelPlanTests.census { $0.freeCount = 0 }, other]
+        }
+        await #expect(throws: StorageError.refused(sqlState: "23514")) { try await rig.keeper.look() }
+        #expect(rig.apple.calls.prefix(5) == ["keep", "keep", "begin", "list", "finish 0"])
+    }
+
     @Test("says what a comparison found, and counts it")
     func tells() async throws {
         rig.apple.with {

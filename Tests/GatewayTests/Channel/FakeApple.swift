@@ -12,6 +12,11 @@ final class FakeApple: ChannelService, ChannelDirectory, ChannelStartLedger {
         var createResult: ChannelResult<String>?
         var listResult: ChannelResult<[String]>?
         var deleteResult: ChannelResult<Bool>?
+        var deleteResults: [String: ChannelResult<Bool>] = [:]
+        /// How long a deletion takes, by the rig's clock.
+        var deletionTime = Duration.zero
+        /// How many looks after a place PostgreSQL refuses.
+        var refusedKeeps = 0
         var census: [ChannelCensus] = []
         var intents: [ChannelIntent] = []
         var isKeptElsewhere = false
@@ -26,6 +31,8 @@ final class FakeApple: ChannelService, ChannelDirectory, ChannelStartLedger {
         var isStorageAway = false
     }
     private let state = Mutex(State())
+    /// What the clock of the rig shows.
+    let time = SharedDuration()
     func with<Value: Sendable>(_ body: (inout sending State) -> sending Value) -> Value { state.withLock(body) }
     var calls: [String] { with { $0.calls } }
 
@@ -52,7 +59,8 @@ final class FakeApple: ChannelService, ChannelDirectory, ChannelStartLedger {
     {
         state.withLock { state in
             state.calls.append("delete \(identifier)")
-            return state.deleteResult ?? .done(true)
+            time.add(state.deletionTime)
+            return state.deleteResults[identifier] ?? state.deleteResult ?? .done(true)
         }
     }
     func channels(of application: Application, in environment: PushEnvironment, timeout: Duration) async -> ChannelResult<
@@ -78,6 +86,11 @@ final class FakeApple: ChannelService, ChannelDirectory, ChannelStartLedger {
     }
     func keep(_ place: ChannelPlace, seconds: Int) async throws(StorageError) -> Bool {
         try note("keep")
+        let isRefused = state.withLock { state in
+            state.refusedKeeps -= 1
+            return state.refusedKeeps >= 0
+        }
+        if isRefused { throw .refused(sqlState: "23514") }
         return !with { $0.isKeptElsewhere }
     }
     func leave(_ place: ChannelPlace) async throws(StorageError) { try note("leave") }
@@ -157,7 +170,7 @@ struct KeeperRig {
     let place = ChannelPlace(application: ChannelPlanTests.application(), environment: .production)
 
     init() {
-        let shared = SharedDuration()
+        let shared = apple.time
         let begin = ContinuousClock.now
         clock = FanOutClock(
             now: { UnixMilliseconds(rawValue: 0) }, instant: { begin + shared.value }, sleep: { shared.add($0) })

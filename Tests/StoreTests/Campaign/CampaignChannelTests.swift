@@ -128,6 +128,18 @@ struct CampaignChannelTests {
         }
     }
 
+    @Test("are not asked for by a campaign that goes at that moment")
+    func goneMeanwhile() async throws {
+        try await Self.with { fixture, campaign in
+            let place = Self.place(fixture)
+            try await fixture.session.execute("begin; select from campaign for update")
+            async let intent = fixture.store.intendChannel(.mostRecent, ofCampaign: campaign.number, in: place, seconds: 15)
+            try await fixture.waitUntilBlocked()
+            try await fixture.session.execute("delete from campaign; commit")
+            #expect(try await intent == .notNeeded)
+        }
+    }
+
     @Test("that are being made when their campaign goes are nobody's, and lost ones are made anew")
     func lost() async throws {
         try await Self.with { fixture, campaign in

@@ -68,6 +68,23 @@ struct PlatformTests {
         }
     }
 
+    @Test("a device that changes its platform leaves its tokens behind", arguments: [DevicePlatform.android, .ios])
+    func otherPlatform(before: DevicePlatform) async throws {
+        try await Self.with { fixture, _ in
+            let after = before == .ios ? DevicePlatform.android : .ios
+            var device = DeviceRegistration(pushToken: Self.androidToken)
+            device.platform = before
+            _ = try await fixture.store.register(device, application: fixture.application)
+            _ = try await fixture.store.setStartToken(
+                Self.androidToken, activityType: Self.type, device: .pushToken(Self.androidToken),
+                application: fixture.application.id)
+            #expect(try await fixture.number("select count(*) from start_token", []) == 1)
+            device.platform = after
+            _ = try await fixture.store.register(device, application: fixture.application)
+            #expect(try await fixture.number("select count(*) from start_token", []) == 0)
+        }
+    }
+
     @Test("a device whose app was updated is started once, under the type it told last")
     func updatedApp() async throws {
         try await Self.with { fixture, flow in
