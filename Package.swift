@@ -47,20 +47,23 @@ let package = Package(
         .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
+        // Arithmetic that several layers need.
+        library("Calendar"),
+
         // Wrappers.
         library("Security", ["COpenSSL"]),
         library("Compression", ["CZlib"]),
         library("Networking", ["CLinux", "Security"]),
-        library("HTTP", ["CNGHTTP2", "Networking", "Security"]),
+        library("HTTP", ["CNGHTTP2", "Calendar", "Networking", "Security"]),
         library("PostgreSQL", ["CPostgreSQL", "CLinux", "Networking"]),
         library("JSON"),
-        library("Observability"),
+        library("Observability", ["Calendar"]),
 
         // The rules.
         library("Gateway", ["JSON", "Observability"]),
 
         // Adapters.
-        library("API", ["Compression", "Gateway", "HTTP", "JSON", "Observability", "Networking", "Security"]),
+        library("API", ["Calendar", "Compression", "Gateway", "HTTP", "JSON", "Observability", "Networking", "Security"]),
         library(
             "Store", ["Gateway", "JSON", "Observability", "PostgreSQL", "Networking", "Security"],
             resources: [.embedInCode("schema.sql")]),
@@ -80,8 +83,8 @@ let package = Package(
         program(
             "openpushctl",
             [
-                "APNs", "Configuration", "FCM", "Gateway", "JSON", "Networking", "Observability", "PostgreSQL", "Security",
-                "Store",
+                "APNs", "Calendar", "Configuration", "FCM", "Gateway", "HTTP", "JSON", "Networking", "Observability",
+                "PostgreSQL", "Security", "Store",
             ]),
         program(
             "benchmark",
@@ -98,6 +101,7 @@ let package = Package(
             name: "TestSupport", dependencies: ["HTTP", "JSON", "Networking", "PostgreSQL", "Security"],
             path: "Tests/TestSupport",
             swiftSettings: strict),
+        tests("Calendar"),
         tests("Security"),
         tests("Compression"),
         tests("Networking", ["Security", "TestSupport"]),

@@ -9,16 +9,17 @@ package struct AdministrationConfiguration: Sendable {
     package enum Need: Sendable {
         /// The command seals or opens stored keys.
         case masterKey
-        /// The command speaks to APNs.
-        case apns
+        /// The command speaks to APNs and FCM.
+        case pushServices
     }
 
     /// libpq URI or keywords.
     package let databaseURL: Secret<String>
     /// There when the command needs it.
     package let masterKey: Secret<SealingKey>?
-    /// There when the command needs it.
+    /// There when the command needs them.
     package let apns: APNsConfiguration?
+    package let google: GoogleConfiguration?
 
     /// Reads what is needed and throws everything that is wrong at once.
     package init(
@@ -28,7 +29,8 @@ package struct AdministrationConfiguration: Sendable {
         var reader = EnvironmentReader(environment, readFile: readFile)
         let database = reader.databaseURL()
         masterKey = needs.contains(.masterKey) ? reader.masterKey() : nil
-        apns = needs.contains(.apns) ? reader.apns() : nil
+        apns = needs.contains(.pushServices) ? reader.apns() : nil
+        google = needs.contains(.pushServices) ? reader.google() : nil
         try reader.finish()
         guard let database else { preconditionFailure("a required variable was neither read nor refused") }
         databaseURL = database

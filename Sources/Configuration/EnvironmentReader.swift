@@ -96,6 +96,7 @@ struct EnvironmentReader {
     }
 
     private mutating func contents(ofFile path: String, for variable: ConfigurationVariable) -> String? {
+        guard notEmpty(variable, path) != nil else { return nil }
         do {
             guard let text = String(validating: try readFile(path), as: UTF8.self) else {
                 refuse(variable, .notText)

@@ -15,3 +15,16 @@ package enum StorageError: Error, Equatable, Sendable {
         return ["22", "23", "54", "XX"].contains { sqlState.hasPrefix($0) }
     }
 }
+
+extension StorageError: CustomStringConvertible {
+    /// What happened, for log lines and operators, and what to do about it where that is known.
+    package var description: String {
+        switch self {
+        case .unavailable: "PostgreSQL cannot be reached"
+        // Class 42 of PostgreSQL's appendix A: a name that is not there, mostly.
+        case .refused(let sqlState) where sqlState.hasPrefix("42"):
+            "PostgreSQL refused the statement (SQLSTATE \(sqlState)); is the schema applied? Run: openpushctl schema apply"
+        case .refused(let sqlState): "PostgreSQL refused the statement (SQLSTATE \(sqlState))"
+        }
+    }
+}

@@ -7,12 +7,20 @@ extension Store {
     static let reachabilityDeadline: Duration = .milliseconds(1_500)
 
     /// Whether the database answers and holds the schema.
-    package func isReachable() async -> Bool {
+    package func reachability() async -> Reachability {
         guard let found = try? await query(ReachabilityStatements.probe, deadline: Self.reachabilityDeadline) else {
-            return false
+            return .away
         }
-        return found.rowCount == 1 && found.bool(row: 0, column: 0)
+        return found.rowCount == 1 && found.bool(row: 0, column: 0) ? .reachable : .withoutSchema
     }
+}
+
+/// How far a database can be used.
+package enum Reachability: Sendable {
+    case reachable
+    /// It answers, and holds no schema.
+    case withoutSchema
+    case away
 }
 
 enum ReachabilityStatements {

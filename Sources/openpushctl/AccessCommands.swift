@@ -5,10 +5,8 @@ import Store
 
 /// The command that says how devices of an app come in, and which dialects answer for it.
 extension Commands {
-    static func setApplication(_ text: String, _ arguments: consuming CommandArguments) async throws -> Report {
-        guard let publicID = UUID(text) else {
-            throw CommandArguments.Mistake(description: "'\(text)' is not an app_id (UUID)")
-        }
+    static func setApplication(_ arguments: consuming CommandArguments) async throws -> Report {
+        let publicID = try arguments.take("app", expected: "an app_id (UUID)") { UUID($0) }
         let isOpen = try takeSwitch("open-device-routes", &arguments)
         let requiresIdentity = try takeSwitch("require-identity", &arguments)
         let hasLiveNotifications = try takeSwitch("live-notifications", &arguments)
@@ -47,11 +45,7 @@ extension Commands {
                 }
                 return Report(
                     members: describe(application),
-                    lines: [
-                        "App \(application.publicID): \(describeAccess(application.deviceAccess)), "
-                            + "live notifications \(application.hasLiveNotifications ? "on" : "off"), "
-                            + "broadcast channels \(describeChannels(application))."
-                    ])
+                    lines: ["App \(application.publicID): \(describeSwitches(application))."])
             case .unknown: throw CommandFailure.data("there is no app \(publicID); openpushctl app list shows all")
             case .unusableKey:
                 throw CommandFailure.data(
@@ -60,6 +54,12 @@ extension Commands {
                 throw CommandFailure.data("app \(publicID) has no identity key; give --identity-key-file as well")
             }
         }
+    }
+
+    /// How devices come in and what is switched on, for people.
+    static func describeSwitches(_ application: Application) -> String {
+        "\(describeAccess(application.deviceAccess)), live notifications \(application.hasLiveNotifications ? "on" : "off"), "
+            + "broadcast channels \(describeChannels(application))"
     }
 
     private static func describeChannels(_ application: Application) -> String {

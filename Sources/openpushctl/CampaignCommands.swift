@@ -83,7 +83,8 @@ extension Commands {
                     members: [("campaign_id", .text("\(campaign.id)")), ("removed", .flag(true))],
                     lines: ["Campaign \(campaign.id) is removed; a daemon deletes its channel within seconds."])
             case .isRunning(let instance):
-                throw CommandFailure.data("instance \(instance) of campaign \(campaign.id) runs; end it first")
+                throw CommandFailure.data(
+                    "instance \(instance) of campaign \(campaign.id) runs; end it first: POST /v1.0/live-activity/broadcast/end")
             }
         }
     }
@@ -94,13 +95,7 @@ extension Commands {
         }
         if let segment { return .segments(included: [UUID(segment).map { .id($0) } ?? .name(segment)], excluded: []) }
         guard let filters else { return .everybody }
-        let definition = Array(filters.utf8)
-        do {
-            _ = try FilterParser.parse(JSONDocument(parsing: definition).root, field: "filters")
-        } catch {
-            throw CommandFailure.data("--filters is not a list of filters: \(error)")
-        }
-        return .filters(definition)
+        return .filters(try Self.filters(filters))
     }
 
     private static func describe(_ campaign: Campaign) -> [(String, Report.Value)] {

@@ -11,6 +11,8 @@ struct CommandArguments {
     let isJSON: Bool
     /// Whether `--help` was given.
     let isHelp: Bool
+    /// Whether `--version` was given.
+    let isVersion: Bool
     private var values: [String: String]
 
     /// Reads `--name value` and `--name=value`.
@@ -29,14 +31,14 @@ struct CommandArguments {
             }
             let parts = argument.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = String(parts[0])
-            if name == "json" || name == "help" {
+            if ["json", "help", "version"].contains(name) {
                 guard parts.count == 1 else { throw Mistake(description: "--\(name) takes no value") }
                 flags.insert(name)
                 continue
             }
             guard values[name] == nil else { throw Mistake(description: "--\(name) is given twice") }
             guard let value = parts.count == 2 ? String(parts[1]) : rest.popFirst() else {
-                throw Mistake(description: "--\(name) needs a value")
+                throw Mistake(description: "--\(name) has no value, or is no option at all")
             }
             values[name] = value
         }
@@ -44,13 +46,20 @@ struct CommandArguments {
         self.values = values
         isJSON = flags.contains("json")
         isHelp = flags.contains("help")
+        isVersion = flags.contains("version")
+    }
+
+    /// Takes a word for the value of an option.
+    mutating func add(_ name: String, _ value: String) throws(Mistake) {
+        guard values.updateValue(value, forKey: name) == nil else {
+            throw Mistake(description: "'\(value)' and --\(name) say the same; give one")
+        }
     }
 
     /// Takes an option that must be there and not be empty.
     mutating func take(_ name: String) throws(Mistake) -> String {
-        guard let value = values.removeValue(forKey: name), !value.isEmpty else {
-            throw Mistake(description: "--\(name) is missing")
-        }
+        guard let value = values.removeValue(forKey: name) else { throw Mistake(description: "--\(name) is missing") }
+        guard !value.isEmpty else { throw Mistake(description: "--\(name) is empty") }
         return value
     }
 

@@ -19,18 +19,14 @@ struct CommandFailure: Error, CustomStringConvertible {
     static func configuration(_ text: String) -> CommandFailure { CommandFailure(description: text, status: 78) }
 
     /// The database did not do it.
-    init(_ error: StorageError) {
+    ///
+    /// - Parameter reason: why the last connection could not be made, as libpq says it.
+    init(_ error: StorageError, reason: String?) {
         switch error {
         case .unavailable:
-            self.init(
-                description: "PostgreSQL cannot be reached; check OPENPUSH_DATABASE_URL and that the server runs", status: 69)
-        case .refused(let sqlState) where sqlState.hasPrefix("42"):
-            self.init(
-                description:
-                    "PostgreSQL refused the statement (SQLSTATE \(sqlState)); is the schema applied? Run: openpushctl schema apply",
-                status: 70)
-        case .refused(let sqlState):
-            self.init(description: "PostgreSQL refused the statement (SQLSTATE \(sqlState))", status: 70)
+            let why = reason.map { ": \($0)" } ?? ""
+            self.init(description: "\(error)\(why); check OPENPUSH_DATABASE_URL and that the server runs", status: 69)
+        case .refused: self.init(description: error.description, status: 70)
         }
     }
 

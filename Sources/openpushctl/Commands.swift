@@ -1,3 +1,4 @@
+import Calendar
 import Configuration
 import Gateway
 import JSON
@@ -7,23 +8,22 @@ import Store
 
 /// The commands that work on the database alone.
 enum Commands {
-    static func applySchema() async throws -> Report {
-        try await Session.run { session in
+    static func applySchema(_ arguments: consuming CommandArguments) async throws -> Report {
+        try arguments.finish()
+        return try await Session.run { session in
             try await session.store.applySchema()
             return Report(members: [("applied", .flag(true))], lines: ["The schema is applied."])
         }
     }
 
-    static func listApplications(_ arguments: CommandArguments) async throws -> Report {
+    static func listApplications(_ arguments: consuming CommandArguments) async throws -> Report {
         try arguments.finish()
         return try await Session.run { session in
             let applications = try await session.store.applications()
             return Report(
                 members: [("apps", .list(applications.map(describe)))],
-                lines: applications.map {
-                    "\($0.publicID)  \($0.name)  \($0.bundleID ?? "-")  team \($0.providerKey?.teamID ?? "-")  "
-                        + "key \($0.providerKey?.keyID ?? "-")  \($0.defaultEnvironment.name)  \(describeAccess($0.deviceAccess))"
-                })
+                lines: applications.isEmpty
+                    ? ["There is no app yet; openpushctl app create makes one."] : applications.map(line))
         }
     }
 
@@ -68,7 +68,12 @@ enum Commands {
                             })
                     )
                 ],
-                lines: keys.map { "\($0.id)  app \($0.applicationID)  \($0.kind.name)\($0.isRevoked ? "  revoked" : "")" })
+                lines: keys.isEmpty
+                    ? ["There is no key yet; openpushctl key create makes one."]
+                    : keys.map { key in
+                        "\(key.id)  app \(key.applicationID)  \(key.kind.name)  "
+                            + "\(CivilDate(daysSince1970: key.createdAt.seconds / 86_400))\(key.isRevoked ? "  revoked" : "")"
+                    })
         }
     }
 
@@ -90,12 +95,7 @@ enum Commands {
         let name = try arguments.take("name", expected: nameExpectation, displayName)
         let text = try arguments.take("filters")
         try arguments.finish()
-        let definition = Array(text.utf8)
-        do {
-            _ = try FilterParser.parse(JSONDocument(parsing: definition).root, field: "filters")
-        } catch {
-            throw CommandFailure.data("--filters is not a list of filters: \(error)")
-        }
+        let definition = try filters(text)
         return try await Session.run { session in
             let application = try await session.application(publicID)
             let creation = try await session.store.createSegment(
@@ -107,6 +107,32 @@ enum Commands {
                 members: [("segment_id", .text("\(id)")), ("name", .text(name)), ("app_id", .text("\(publicID)"))],
                 lines: ["Segment \(id) (\(name)) is created."])
         }
+    }
+
+    /// The value of `--filters`, once it is a list of filters.
+    static func filters(_ text: String) throws(CommandFailure) -> [UInt8] {
+        let definition = Array(text.utf8)
+        do {
+            _ = try FilterParser.parse(JSONDocument(parsing: definition).root, field: "filters")
+        } catch let errors as FieldErrors {
+            throw CommandFailure.data("--filters: \(errors.errors.map { "\($0)" }.joined(separator: "; "))")
+        } catch {
+            throw CommandFailure.data("--filters is no JSON: \(error)")
+        }
+        return definition
+    }
+
+    /// One line of `app list`.
+    private static func line(_ application: Application) -> String {
+        var words = ["\(application.publicID)", application.name]
+        if let bundleID = application.bundleID {
+            words.append("iOS \(bundleID)")
+            if let key = application.providerKey { words.append("team \(key.teamID) key \(key.keyID)") }
+        }
+        if let package = application.androidPackageName { words.append("Android \(package)") }
+        if let account = application.fcmAccount { words.append("FCM project \(account.projectID)") }
+        words += [application.defaultEnvironment.name, describeSwitches(application)]
+        return words.joined(separator: "  ")
     }
 
     static func describe(_ application: Application) -> [(String, Report.Value)] {

@@ -4,11 +4,9 @@ import Store
 /// The commands that work on a notification.
 extension Commands {
     /// Sends the pushes of a notification again that left without an answer.
-    static func resendUnknown(of text: String, _ arguments: CommandArguments) async throws -> Report {
+    static func resendUnknown(_ arguments: consuming CommandArguments) async throws -> Report {
+        let id = try arguments.take("notification", expected: "the id of a notification (UUID)") { UUID($0) }
         try arguments.finish()
-        guard let id = UUID(text) else {
-            throw CommandArguments.Mistake(description: "'\(text)' is not the id of a notification (UUID)")
-        }
         return try await Session.run { session in
             let outcome = try await session.store.resendUnknown(of: id)
             guard case .queued(let count) = outcome else { throw refusal(outcome, of: id) }

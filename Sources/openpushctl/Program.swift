@@ -1,3 +1,4 @@
+import Configuration
 import Glibc
 import Observability
 
@@ -6,11 +7,13 @@ import Observability
     static func main() async {
         do {
             let arguments = try CommandArguments(Array(CommandLine.arguments.dropFirst()))
-            guard !arguments.isHelp, !arguments.words.isEmpty else {
+            let isHelp = arguments.isHelp || arguments.words == ["help"]
+            if arguments.isVersion { return print("openpushctl \(ProgramVersion.text)") }
+            guard !isHelp, !arguments.words.isEmpty else {
                 print(help)
-                exit(arguments.isHelp ? 0 : 64)
+                exit(isHelp ? 0 : 64)
             }
-            let report = try await run(arguments)
+            let report = try await Command.run(arguments)
             print(report.rendered(asJSON: arguments.isJSON))
             exit(report.status)
         } catch let failure as CommandFailure {
@@ -25,31 +28,8 @@ import Observability
         }
     }
 
-    private static func run(_ arguments: CommandArguments) async throws -> Report {
-        switch arguments.words {
-        case ["schema", "apply"]:
-            try arguments.finish()
-            return try await Commands.applySchema()
-        case ["app", "create"]: return try await Commands.createApplication(arguments)
-        case ["app", "list"]: return try await Commands.listApplications(arguments)
-        case let words where words.count == 3 && words.starts(with: ["app", "set"]):
-            return try await Commands.setApplication(words[2], arguments)
-        case ["key", "create"]: return try await Commands.createKey(arguments)
-        case ["key", "list"]: return try await Commands.listKeys(arguments)
-        case ["key", "revoke"]: return try await Commands.revokeKey(arguments)
-        case ["segment", "create"]: return try await Commands.createSegment(arguments)
-        case ["campaign", "create"]: return try await Commands.createCampaign(arguments)
-        case ["campaign", "list"]: return try await Commands.listCampaigns(arguments)
-        case ["campaign", "remove"]: return try await Commands.removeCampaign(arguments)
-        case let words where words.count == 3 && words.starts(with: ["notification", "resend-unknown"]):
-            return try await Commands.resendUnknown(of: words[2], arguments)
-        case ["doctor"]: return try await Doctor.run(arguments)
-        default: throw CommandArguments.Mistake(description: "there is no command '\(arguments.words.joined(separator: " "))'")
-        }
-    }
-
     private static let help = """
-        usage: openpushctl COMMAND [--json]
+        usage: openpushctl COMMAND [--json] | --help | --version
 
           schema apply
           app create --name N [--environment production|sandbox] CREDENTIALS
@@ -61,7 +41,7 @@ import Observability
                      [--live-notifications on|off] [--broadcast-channels on|off]
           key create --app ID --kind rest|client|read
           key list [--app ID]
-          key revoke --key-id ID
+          key revoke ID
           segment create --app ID --name N --filters JSON
           campaign create --app ID --name N [--live-activity-id NAME] [--segment NAME|ID | --filters JSON]
                      [--environment production|sandbox]

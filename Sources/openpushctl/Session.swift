@@ -5,6 +5,7 @@ import Observability
 import PostgreSQL
 import Security
 import Store
+import Synchronization
 
 /// What a command works with: the configuration and the database, on an event loop of its own.
 struct Session {
@@ -32,7 +33,10 @@ struct Session {
         Signals.ignoreBrokenPipes()
         let loop = try EventLoop.start(name: "openpushctl")
         defer { loop.stop() }
-        let pool = DatabasePool(loop: loop, options: options, size: 1, acquireTimeout: patience)
+        let failure = Mutex<String?>(nil)
+        let pool = DatabasePool(loop: loop, options: options, size: 1, acquireTimeout: patience) { event in
+            if case .connectingFailed(let reason, _) = event { failure.withLock { $0 = reason } }
+        }
         let store = Store(pool: pool, sealingKey: configuration.masterKey?.exposed ?? unusedSealingKey())
         do {
             let report = try await body(Session(configuration: configuration, loop: loop, store: store))
@@ -40,7 +44,7 @@ struct Session {
             return report
         } catch let error as StorageError {
             await pool.close()
-            throw CommandFailure(error)
+            throw CommandFailure(error, reason: failure.withLock { $0 })
         }
     }
 

@@ -7,10 +7,13 @@ final class DatabaseReadiness: Sendable {
 
     func add(_ store: Store) { stores.withLock { $0.append(store) } }
 
-    func isReachable() async -> Bool {
-        await withTaskGroup(of: Bool.self) { group in
-            for store in stores.withLock({ $0 }) { group.addTask { await store.isReachable() } }
-            return await group.allSatisfy { $0 }
+    /// The worst of all loops.
+    func reachability() async -> Reachability {
+        await withTaskGroup(of: Reachability.self) { group in
+            for store in stores.withLock({ $0 }) { group.addTask { await store.reachability() } }
+            var worst = Reachability.reachable
+            for await one in group where worst != .away && one != .reachable { worst = one }
+            return worst
         }
     }
 }

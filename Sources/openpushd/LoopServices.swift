@@ -128,8 +128,11 @@ struct LoopServices: Sendable {
                 campaigns: Campaigns(ledger: store, channels: first.keeper), events: events),
             clock: SystemClocks.api(on: loop),
             readiness: { [database = shared.database, trust = shared.apnsTrust] in
-                [
-                    ReadinessPart(name: "database", isReady: await database.isReachable()),
+                let reachability = await database.reachability()
+                return [
+                    ReadinessPart(
+                        name: "database", isReady: reachability == .reachable,
+                        reason: reachability == .withoutSchema ? "the schema is missing; run openpushctl schema apply" : nil),
                     ReadinessPart(name: "apns_certificate", isReady: trust.isComplete),
                 ]
             },

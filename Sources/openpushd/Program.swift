@@ -20,6 +20,7 @@ import PostgreSQL
     static func main() {
         let arguments = CommandLine.arguments.dropFirst()
         if arguments == ["--help"] { return StandardOutput.write(help) }
+        if arguments == ["--version"] { return StandardOutput.write("openpushd \(ProgramVersion.text)\n") }
         guard arguments.isEmpty else {
             fail("openpushd takes no arguments; its configuration is the environment (openpushd --help)", status: Exit.wrongUsage)
         }

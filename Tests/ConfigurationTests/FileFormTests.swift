@@ -23,6 +23,12 @@ import Testing
         #expect(error?.mistakes.contains(ConfigurationMistake(variable: variable.fileName, problem: problem)) == true)
     }
 
+    @Test("is refused when it names no file at all") func refusesNothing() {
+        #expect(
+            Environment.mistakes(["OPENPUSH_LOG_LEVEL_FILE": ""])
+                == ["OPENPUSH_LOG_LEVEL_FILE: is empty; leave it out for the default"])
+    }
+
     @Test("is refused beside the direct form, even with the same value") func refusesBoth() {
         #expect(
             Environment.mistakes(

@@ -70,6 +70,46 @@ import Testing
         }
     }
 
+    @Test("says what was typed wrongly, and what is right")
+    func explainsMistakes() async throws {
+        for (arguments, text) in [
+            (["app"], "there are: app create, app list, app set"), (["app", "set"], "--app is missing"),
+            (["key", "revoke"], "--key-id is missing"), (["app", "list", "all"], "'all' is one word too many"),
+            (["app", "list", "--jsn"], "--jsn has no value, or is no option at all"),
+            (["key", "create", "--kind", ""], "--app is missing"),
+            (["app", "set", "x", "--app", "y"], "'x' and --app say the same"), (["sing"], "there is no command 'sing'"),
+        ] {
+            let result = try await RunningProgram.run("openpushctl", arguments, environment: [:])
+            #expect(result.status == 64, "\(arguments)")
+            #expect(result.errors.contains(text), "\(arguments): \(result.errors)")
+        }
+        for arguments in [["help"], ["--help"]] {
+            #expect(
+                try await RunningProgram.run("openpushctl", arguments, environment: [:]).output.contains("usage: openpushctl"))
+        }
+        for program in ["openpushctl", "openpushd"] {
+            #expect(try await RunningProgram.run(program, ["--version"], environment: [:]).output.hasPrefix("\(program) "))
+        }
+    }
+
+    @Test("takes what a command works on as a word or as an option, and names each wrong filter")
+    func takesBothForms() async throws {
+        try await Deployment.run(daemons: 0) { gateway in
+            for words in [["app", "set", gateway.app.id], ["app", "set", "--app", gateway.app.id]] {
+                let result = try await RunningProgram.run(
+                    "openpushctl", words + ["--live-notifications", "on"], environment: gateway.environment)
+                #expect(result.status == 0, "\(result)")
+            }
+            let listed = try await RunningProgram.run("openpushctl", ["app", "list"], environment: gateway.environment)
+            #expect(listed.output.contains("live notifications on"), "\(listed)")
+            let wrong = try await gateway.control(
+                "segment", "create", "--app", gateway.app.id, "--name", "N", "--filters", #"[{"field":"tagg"},{"field":"tog"}]"#)
+            #expect(wrong.status == 65)
+            #expect(wrong.errors.contains("filters[0]") && wrong.errors.contains("filters[1]"), "\(wrong)")
+            #expect(!wrong.errors.contains("FieldErrors"))
+        }
+    }
+
     @Test("says that the schema is missing, and what to do")
     func missesTheSchema() async throws {
         try await TestDatabase.withNew(schema: false) { database in
@@ -80,7 +120,9 @@ import Testing
             for _ in 0..<2 {
                 #expect(try await RunningProgram.run("openpushctl", ["schema", "apply"], environment: environment).status == 0)
             }
-            #expect(try await RunningProgram.run("openpushctl", ["app", "list"], environment: environment).status == 0)
+            let listed = try await RunningProgram.run("openpushctl", ["app", "list"], environment: environment)
+            #expect(listed.status == 0)
+            #expect(listed.output.contains("There is no app yet"))
         }
     }
 
@@ -90,81 +132,7 @@ import Testing
         let result = try await RunningProgram.run("openpushctl", ["app", "list"], environment: environment)
         #expect(result.status == 69)
         #expect(result.errors.contains("OPENPUSH_DATABASE_URL"))
-    }
-}
-
-@Suite("The doctor", .enabled(if: TestDatabase.isAvailable), .timeLimit(.minutes(5))) struct DoctorTests {
-    private func withGateway(_ body: (Deployment) async throws -> Void) async throws {
-        try await Deployment.run(daemons: 0) { gateway in
-            // As Apple: a token nobody was given is a bad one.
-            try await gateway.simulator.changeSettings { $0.acceptsUnknownTokens = false }
-            try await body(gateway)
-        }
-    }
-
-    @Test("calls good credentials good")
-    func isContent() async throws {
-        try await withGateway { gateway in
-            let result = try await gateway.control("doctor", "--app", gateway.app.id)
-            #expect(result.status == 0, "\(result.errors)")
-            for part in ["key", "team", "topic", "environment"] { #expect(result.answer?[part]?.string == "good") }
-            #expect(result.answer?["good"]?.bool == true)
-        }
-    }
-
-    @Test("names the part that is wrong, and forgets no other")
-    func namesThePart() async throws {
-        try await withGateway { gateway in
-            let stranger = ES256PrivateKey.generate().publicKey
-            func key(_ publicKey: ES256PublicKey, _ change: (inout ProviderKey) -> Void = { _ in }) -> ProviderKey {
-                var key = ProviderKey(teamID: Deployment.teamID, keyID: Deployment.keyID, publicKey: publicKey)
-                change(&key)
-                return key
-            }
-            let known = gateway.signingKey.publicKey
-            for (key, reason, part) in [
-                (key(stranger), Reason.invalidProviderToken, "key"),
-                (key(known) { $0.bundleIDs = ["com.example.other"] }, .topicDisallowed, "topic"),
-                (key(known) { $0.environments = [.sandbox] }, .badEnvironmentKeyInToken, "environment"),
-            ] {
-                gateway.simulator.register(key)
-                let result = try await gateway.control("doctor", "--app", gateway.app.id)
-                #expect(result.status == 1, "\(reason)")
-                #expect(result.answer?["answer"]?.string == reason.rawValue)
-                #expect(result.answer?[part]?.string == "refused", "\(reason)")
-                #expect(result.answer?["good"]?.bool == false)
-                #expect(result.answer?["advice"]?.string?.isEmpty == false)
-            }
-        }
-    }
-
-    @Test("notices a key that Apple does not know")
-    func noticesAStrangeKey() async throws {
-        try await withGateway { gateway in
-            gateway.simulator.revoke(keyID: Deployment.keyID)
-            let result = try await gateway.control("doctor", "--app", gateway.app.id)
-            #expect(result.status == 1)
-            #expect(result.answer?["key"]?.string == "refused")
-        }
-    }
-
-    @Test("notices an authority it does not trust, and a master key that opens nothing")
-    func noticesTheConfiguration() async throws {
-        try await withGateway { gateway in
-            let stranger = try CertificateAuthority.generate(commonName: "Stranger")
-            let roots = try TestHTTPClient.temporaryFile(stranger.certificatePEM)
-            defer { try? FileManager.default.removeItem(at: roots) }
-            for (name, value) in [
-                ("OPENPUSH_APNS_CA_FILE", roots.path),
-                ("OPENPUSH_MASTER_KEY", Base64.encode(RandomBytes.generate(count: 32))),
-            ] {
-                let result = try await RunningProgram.run(
-                    "openpushctl", ["doctor", "--app", gateway.app.id],
-                    environment: gateway.environment.merging([name: value]) { _, new in new })
-                #expect(result.status == 1)
-                #expect("\(result.output)\(result.errors)".contains(name), "\(result)")
-            }
-            #expect(gateway.simulator.requests().isEmpty)
-        }
+        // What libpq says of it.
+        #expect(result.errors.lowercased().contains("connection refused"), "\(result.errors)")
     }
 }

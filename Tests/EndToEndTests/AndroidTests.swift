@@ -88,6 +88,41 @@ import Testing
         }
     }
 
+    @Test("is registered by the device routes too, and gets an activity of the OpenPush routes")
+    func deviceRoutes() async throws {
+        try await Self.with { gateway in
+            let device = #""push_token":"\#(Self.token)-2","platform":"android""#
+            func tell(_ path: String, _ members: String) async throws -> Answer {
+                try await gateway.send("POST", path, key: gateway.app.clientKey, body: "{\(device)\(members)}")
+            }
+            let registered = try await tell("/v1/devices", #","external_id":"fan-2""#)
+            #expect(registered.status == 201, "\(registered.text)")
+            let start = #","activity_type":"Match","token":"\#(Self.token)-2""#
+            #expect(try await tell("/v1/live-activities/start-tokens", start).status == 200)
+            let started = try await gateway.send(
+                "POST", "/apps/\(gateway.app.id)/activities/activity/Match", key: gateway.app.restKey,
+                body: #"{"event":"start","activity_id":"m","name":"n","event_attributes":{"home":"A"},"#
+                    + #""event_updates":{"score":1.50},"#
+                    + #""headings":{"en":"T"},"contents":{"en":"B"},"include_aliases":{"external_id":["fan-2"]}}"#)
+            #expect(started.status == 201, "\(started.text)")
+            let told = try await tell("/v1/live-activities/update-tokens", #","activity_id":"m","token":"\#(Self.token)-2""#)
+            #expect(told.status == 200, "\(told.text)")
+            // Answered once FCM accepted it.
+            let updated = try await gateway.send(
+                "POST", "/apps/\(gateway.app.id)/live_activities/m/notifications", key: gateway.app.restKey,
+                body: #"{"event":"update","name":"n","event_updates":{"score":2}}"#)
+            #expect(updated.status == 201, "\(updated.text)")
+            let all = try gateway.simulator.google.messages().map { try Self.data($0) }
+            #expect(all.map { $0["event"]?.string } == ["start", "update"])
+            #expect(all.first?["payload"]?.string == #"{"home":"A","score":1.50}"#)
+            #expect(try await tell("/v1/live-activities/clicks", #","activity_id":"m""#).status == 200)
+            let id = try #require(registered["subscription_id"])
+            let read = try await gateway.send("GET", "/v1/devices/\(id)", key: gateway.app.restKey)
+            #expect(read["platform"] == "android")
+            #expect(try await tell("/v1/live-activities/ends", #","activity_id":"m""#).status == 204)
+        }
+    }
+
     @Test("fails with FCM's reason, and loses a token that FCM calls dead")
     func deadToken() async throws {
         try await Self.with { gateway in

@@ -3,16 +3,19 @@ import Testing
 @Suite("Imports") struct ImportTests {
     /// Which targets each target may import; an arrow that is not here is a mistake or a new decision.
     static let allowed: [String: Set<String>] = [
+        "Calendar": [],
         "Security": ["COpenSSL", "Glibc", "Synchronization"],
         "Compression": ["CZlib"],
         "Networking": ["CLinux", "Glibc", "Security", "Synchronization"],
-        "HTTP": ["CNGHTTP2", "Glibc", "Networking", "Security", "Synchronization"],
+        "HTTP": ["CNGHTTP2", "Calendar", "Glibc", "Networking", "Security", "Synchronization"],
         "PostgreSQL": ["CLinux", "CPostgreSQL", "Glibc", "Networking", "Synchronization"],
         "JSON": [],
-        "Observability": ["Glibc", "Synchronization"],
+        "Observability": ["Calendar", "Glibc", "Synchronization"],
         "Configuration": ["Glibc", "Observability", "Security"],
         "Gateway": ["JSON", "Observability", "Synchronization"],
-        "API": ["Compression", "Gateway", "HTTP", "JSON", "Networking", "Observability", "Security", "Synchronization"],
+        "API": [
+            "Calendar", "Compression", "Gateway", "HTTP", "JSON", "Networking", "Observability", "Security", "Synchronization",
+        ],
         "Store": ["Gateway", "JSON", "Networking", "Observability", "PostgreSQL", "Security", "Synchronization"],
         "APNs": ["Gateway", "Glibc", "HTTP", "JSON", "Networking", "Observability", "Security", "Synchronization"],
         "FCM": ["Gateway", "Glibc", "HTTP", "JSON", "Networking", "Observability", "Security", "Synchronization"],
@@ -24,9 +27,8 @@ import Testing
             "Security", "Store", "Synchronization",
         ],
         "openpushctl": [
-            "APNs", "Configuration", "FCM", "Gateway", "Glibc", "JSON", "Networking", "Observability", "PostgreSQL", "Security",
-            "Store",
-            "Synchronization",
+            "APNs", "Calendar", "Configuration", "FCM", "Gateway", "Glibc", "HTTP", "JSON", "Networking", "Observability",
+            "PostgreSQL", "Security", "Store", "Synchronization",
         ],
         "benchmark": [
             "APNs", "Configuration", "Gateway", "Glibc", "JSON", "Networking", "Observability", "PostgreSQL", "Security", "Store",

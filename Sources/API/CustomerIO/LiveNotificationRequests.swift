@@ -13,12 +13,12 @@ struct LiveNotificationRequests: Sendable {
         let profile = Self.profile(&checks)
         let type = checks.required("notification_type") { value throws(FieldProblem) in try FieldRule.identifier(value) }
         let token = checks.optional("device_id", FieldRule.deviceToken)
-        let platform = checks.optional("platform", FieldRule.platform)
-        _ = checks.optional("app_identifier") { value throws(FieldProblem) in
-            let name = try FieldRule.string(value).utf8
-            let known = [application.bundleID, application.androidPackageName].compactMap { $0?.utf8 }
-            guard known.contains(where: { $0.elementsEqual(name) }) else { throw .unknownApp }
+        var platform = checks.optional("platform", FieldRule.platform)
+        let named = checks.optional("app_identifier") { value throws(FieldProblem) in
+            try Self.platforms(of: try FieldRule.string(value), application, within: platform)
         }
+        // The identifier of one platform's app means the devices that have this app.
+        if let named, named.count == 1 { platform = named[0] }
         let attributes = checks.required("attributes", FieldRule.rawObject)
         var contentState = checks.required("content_state", FieldRule.rawObject)
         if let template = type.flatMap({ InstanceTemplate(rawValue: $0) }) {
@@ -29,7 +29,7 @@ struct LiveNotificationRequests: Sendable {
                 contentState = try contentState.map { state throws(FieldErrors) in try template.fitting(contentState: state) }
             } catch { checks.report(error) }
         }
-        let isForAndroid = checks.present("platform") == nil ? application.bundleID == nil : platform != .ios
+        let isForAndroid = platform == .android || platform == nil && application.bundleID == nil
         let alert = Self.alert(&checks, isRequired: !isForAndroid)
         let deepLink = Self.deepLink(&checks)
         let now = now()
@@ -42,6 +42,18 @@ struct LiveNotificationRequests: Sendable {
             profile: profile, notificationType: type, pushToken: token, platform: platform, attributes: attributes,
             contentState: contentState, alert: alert, deepLink: deepLink,
             expiresAt: (expiration ?? nil) ?? now + AdmissionLimits.instanceSeconds)
+    }
+
+    /// The platforms on which the app has that identifier, of those that may be meant.
+    private static func platforms(
+        of identifier: String, _ application: Application, within platform: DevicePlatform?
+    ) throws(FieldProblem) -> [DevicePlatform] {
+        let names: [(DevicePlatform, String?)] = [(.ios, application.bundleID), (.android, application.androidPackageName)]
+        let platforms = names.filter { name in
+            (platform ?? name.0) == name.0 && name.1?.utf8.elementsEqual(identifier.utf8) == true
+        }
+        guard !platforms.isEmpty else { throw .unknownApp }
+        return platforms.map(\.0)
     }
 
     /// Reads an update or an end.
@@ -162,8 +174,8 @@ enum ProfileName: String, CaseIterable {
     case phone
     case `internal`
 
-    /// What Customer.io's own identifiers begin with. Source: its specification.
-    static let internalPrefix = "cio_"
+    /// What Customer.io's own identifiers begin with; letters and digits follow. Source: its specification.
+    private static let internalPrefix = "cio_"
 
     /// The aliases of a device that is the profile's: what an SDK calls its user is an `external_id`, be it an e-mail address or not.
     func references(to identifier: String) throws(FieldProblem) -> [AliasReference] {
@@ -173,41 +185,26 @@ enum ProfileName: String, CaseIterable {
         case .id: return [externalID]
         case .email, .phone: return [AliasReference(label: rawValue, identifier: identifier), externalID]
         case .internal:
-            guard identifier.utf8.starts(with: Self.internalPrefix.utf8) else {
-                throw .notOneOf("an identifier that begins with \(Self.internalPrefix)")
+            let rest = identifier.utf8.dropFirst(Self.internalPrefix.utf8.count)
+            guard identifier.utf8.starts(with: Self.internalPrefix.utf8), !rest.isEmpty, rest.allSatisfy(Self.isLetterOrDigit)
+            else {
+                throw .notOneOf("\(Self.internalPrefix) followed by letters and digits")
             }
             return [AliasReference(label: "cio_id", identifier: identifier)]
+        }
+    }
+
+    private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "A")...UInt8(ascii: "Z"):
+            true
+        default: false
         }
     }
 }
 
 extension FieldRule {
-    /// Longest device token that is not hexadecimal, in UTF-8 bytes; Firebase promises no length, and its messages end at this one.
-    static let deviceTokenByteCount = 1_024
-
-    /// A device's token: the bytes of a hexadecimal one, as APNs has them, and the text of any other, as Firebase has them.
-    static func deviceToken(_ value: JSONValue) throws(FieldProblem) -> [UInt8] {
-        if let token = try? token(value) { return token }
-        return try registrationToken(value)
-    }
-
-    /// A token of FCM's: its text.
-    static func registrationToken(_ value: JSONValue) throws(FieldProblem) -> [UInt8] {
-        let text = try string(value)
-        let byteCount = text.utf8.count
-        guard byteCount > 0 else { throw .empty }
-        guard byteCount <= deviceTokenByteCount else {
-            throw .tooLong(actual: byteCount, limit: deviceTokenByteCount, unit: .bytes)
-        }
-        return Array(text.utf8)
-    }
-
-    /// `ios` or `android`.
-    fileprivate static func platform(_ value: JSONValue) throws(FieldProblem) -> DevicePlatform {
-        guard let platform = value.string.flatMap({ DevicePlatform(name: $0) }) else { throw .notOneOf("\"ios\" or \"android\"") }
-        return platform
-    }
-
     /// A ULID in either case.
     static func instanceID(_ text: String) throws(FieldProblem) -> InstanceID {
         guard let id = InstanceID(text) else { throw .notULID }

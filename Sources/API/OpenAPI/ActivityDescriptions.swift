@@ -93,7 +93,7 @@ enum ActivityDescriptions {
             ErrorExample("unknown", .notFound("There is no activity of this id."), path: ["activity": "none"]),
             ErrorExample("ended", .notFound("The activity has ended."), path: ["activity": Example.endedActivity]),
             ErrorExample(
-                "nobody", .notFound("No device holds the activity and can still be pushed."),
+                "nobody", .nobodyHolds,
                 path: ["activity": Example.unseenActivity]),
             ErrorExample("too_many_calls", .rateLimited(retryAfterSeconds: 1), times: AdmissionLimits.requestsPerMinute + 1),
         ])

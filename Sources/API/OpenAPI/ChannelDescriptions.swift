@@ -12,7 +12,7 @@ enum ChannelDescriptions {
     static let join = RouteDescription(
         area: .devices, summary: "Be told the broadcast channel of a running activity, to be on it from now on",
         body: .init(
-            schema: .object([("push_token", .token)]),
+            schema: .object([("push_token", .deviceToken)]),
             examples: [.init("join", 200, device, path: ["activity": Example.broadcastActivity])]),
         answers: [
             .init(

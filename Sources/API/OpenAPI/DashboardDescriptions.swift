@@ -12,7 +12,7 @@ enum DashboardDescriptions {
                 200, "Start tokens and activities: the newest 100 of each.",
                 .json(
                     .object([
-                        ("subscription_id", .uuid), ("platform", .choice("ios")),
+                        ("subscription_id", .uuid), ("platform", DeviceDescriptions.platform),
                         ("environment", .choice(PushEnvironment.allCases.map(\.name))), ("external_id", .nullable(.identifier)),
                         ("aliases", .map(of: .identifier)), ("tags", .map(of: .text)), ("language", .nullable(.text)),
                         ("country", .nullable(.text)), ("app_version", .nullable(.text)), ("os_version", .nullable(.text)),
@@ -25,7 +25,8 @@ enum DashboardDescriptions {
         ], errors: [isUnknown])
 
     private static let startToken = Schema.object([
-        ("activity_type", .identifier), ("environment", .choice(PushEnvironment.allCases.map(\.name))), ("registered_at", .date),
+        ("activity_type", .identifier), ("environment", .choice(PushEnvironment.allCases.map(\.name) + ["fcm"])),
+        ("registered_at", .date),
     ])
     private static let activity = Schema.object([
         ("activity_id", .identifier), ("activity_type", .nullable(.identifier)), ("started_at", .seconds),

@@ -5,6 +5,7 @@ enum DeviceDescriptions {
     private static let unknownDevice = Refusal.notFound("No device is registered under this push token.")
     private static let device = #""push_token":"\#(Example.pushToken)""#
     private static let stranger = #""push_token":"\#(Example.unknownToken)""#
+    static let platform = Schema.choice(DevicePlatform.allCases.map(\.name))
     private static let window: [(String, Schema)] = [
         ("started_at", .seconds), ("updates_until", .seconds), ("end_until", .seconds),
     ]
@@ -13,7 +14,7 @@ enum DeviceDescriptions {
         area: .devices, summary: "Register a device, or tell what changed of it",
         body: .init(
             schema: .object(
-                [("push_token", .token), ("platform", .choice("ios"))],
+                [("push_token", .deviceToken), ("platform", platform)],
                 optional: [
                     ("environment", .choice(PushEnvironment.allCases.map(\.name))), ("external_id", .identifier),
                     ("aliases", .map(of: .nullable(.identifier))), ("tags", .map(of: .anything)), ("language", .text),
@@ -23,6 +24,7 @@ enum DeviceDescriptions {
                 ]),
             examples: [
                 .init("new", 201, #"{"push_token":"0badcafe","platform":"ios","environment":"sandbox"}"#),
+                .init("android", 201, #"{"push_token":"dGhlIGFwcA:APA91bExample","platform":"android","external_id":"fan-1"}"#),
                 .init(
                     "known", 200,
                     "{\(device)"
@@ -42,7 +44,9 @@ enum DeviceDescriptions {
     static let setStartToken = RouteDescription(
         area: .devices, summary: "Keep the push-to-start token of a device for a type of activity",
         body: .init(
-            schema: .object([("push_token", .token), ("activity_type", .identifier), ("token", .token)]),
+            schema: .object(
+                [("push_token", .deviceToken), ("activity_type", .identifier), ("token", .deviceToken)],
+                optional: [("platform", platform)]),
             examples: [
                 .init(
                     "token", 200, "{\(device)" + #","activity_type":"MatchAttributes","token":"\#(Example.startToken)"}"#)
@@ -57,7 +61,8 @@ enum DeviceDescriptions {
     static let removeStartToken = RouteDescription(
         area: .devices, summary: "Forget a push-to-start token",
         body: .init(
-            schema: .object([("push_token", .token), ("activity_type", .identifier)]),
+            schema: .object(
+                [("push_token", .deviceToken), ("activity_type", .identifier)], optional: [("platform", platform)]),
             examples: [.init("token", 204, "{\(device)" + #","activity_type":"MatchAttributes"}"#)]),
         answers: [.init(204, "It is gone.", .none)],
         errors: [
@@ -74,8 +79,8 @@ enum DeviceDescriptions {
         area: .devices, summary: "Keep the update token of an activity that a device shows",
         body: .init(
             schema: .object(
-                [("push_token", .token), ("activity_id", .identifier), ("token", .token)],
-                optional: [("activity_type", .identifier), ("started_at", .seconds)]),
+                [("push_token", .deviceToken), ("activity_id", .identifier), ("token", .deviceToken)],
+                optional: [("platform", platform), ("activity_type", .identifier), ("started_at", .seconds)]),
             examples: [.init("token", 200, updateToken(Example.activity, of: device))]),
         answers: [.init(200, "It is kept; iOS takes pushes in this time.", .json(.object(window)))],
         errors: [
@@ -89,7 +94,9 @@ enum DeviceDescriptions {
     static let recordClick = RouteDescription(
         area: .devices, summary: "Count a tap on an activity",
         body: .init(
-            schema: .object([("push_token", .token), ("activity_id", .identifier)], optional: [("notification_id", .uuid)]),
+            schema: .object(
+                [("push_token", .deviceToken), ("activity_id", .identifier)],
+                optional: [("platform", platform), ("notification_id", .uuid)]),
             examples: [
                 .init("latest_push", 200, "{\(device)" + #","activity_id":"\#(Example.activity)"}"#),
                 .init(
@@ -110,7 +117,8 @@ enum DeviceDescriptions {
     static let endActivity = RouteDescription(
         area: .devices, summary: "Tell that an activity is over on a device",
         body: .init(
-            schema: .object([("push_token", .token), ("activity_id", .identifier)]),
+            schema: .object(
+                [("push_token", .deviceToken), ("activity_id", .identifier)], optional: [("platform", platform)]),
             examples: [.init("over", 204, "{\(device)" + #","activity_id":"\#(Example.leavingActivity)"}"#)]),
         answers: [.init(204, "It is not pushed there any more.", .none)],
         errors: [

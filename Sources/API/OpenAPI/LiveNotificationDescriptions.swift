@@ -37,7 +37,8 @@ enum LiveNotificationDescriptions {
                     ("notification_type", .identifier), ("attributes", .anyObject), ("content_state", .anyObject),
                 ],
                 optional: [
-                    ("device_id", .nonEmptyText), ("platform", platform), ("app_identifier", .text), ("expiration", .seconds),
+                    ("device_id", .nonEmptyText), ("platform", DeviceDescriptions.platform), ("app_identifier", .text),
+                    ("expiration", .seconds),
                 ] + shared),
             examples: [
                 .init("ios", 200, startBody(person, #","platform":"ios","expiration":0,\#(payload)"#)),
@@ -84,14 +85,13 @@ enum LiveNotificationDescriptions {
 
     // MARK: Reading
 
-    private static let platform = Schema.choice(DevicePlatform.allCases.map(\.name))
     private static let delivery: [(String, Schema)] = [
         ("id", ulid), ("operation", .choice("start", "update", "end")),
         ("status", .choice("queued", "sent", "failed", "undeliverable")), ("source", .choice("api", "device")),
         ("failure_reason", .nullable(.text)), ("created_at", .seconds),
     ]
     private static let instance = Schema.object([
-        ("instance_id", ulid), ("notification_type", .identifier), ("platform", platform),
+        ("instance_id", ulid), ("notification_type", .identifier), ("platform", DeviceDescriptions.platform),
         ("state", .choice("active", "ended", "expired", "failed")), ("failure_reason", .nullable(.text)),
         ("started_at", .seconds), ("ended_at", .nullable(.seconds)), ("expires_at", .nullable(.seconds)),
         ("last_delivery", .nullable(.object(delivery))),

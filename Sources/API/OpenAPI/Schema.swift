@@ -1,3 +1,4 @@
+import Gateway
 import JSON
 
 /// A JSON Schema, as OpenAPI 3.1 uses them. Objects are closed, unless they say otherwise: what is not described is not there.
@@ -24,6 +25,10 @@ struct Schema: Sendable {
     static let name = identifier
     /// Bytes of a token, hexadecimal.
     static let token = Schema(#"{"type":"string","pattern":"^([0-9A-Fa-f]{2}){1,200}$"}"#)
+    /// A token of APNs', hexadecimal, or of FCM's, a text.
+    static let deviceToken = Schema(
+        #"{"type":"string","minLength":1,"maxLength":\#(FieldRule.registrationTokenByteCount),"description":"Hexadecimal digits on iOS; FCM's registration token on Android, and on iOS where the app is behind FCM."}"#
+    )
     /// An object that the gateway does not look into.
     static let anyObject = Schema(#"{"type":"object","minProperties":1}"#)
     static let anything = Schema("{}")

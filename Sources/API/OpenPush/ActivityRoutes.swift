@@ -49,7 +49,7 @@ struct ActivityRoutes: Sendable {
         case .tooLarge(let byteCount, let limit): throw .tooLarge(byteCount: byteCount, limit: limit)
         case .decided(.unknownActivity): throw .notFound("There is no activity of this id.")
         case .decided(.ended): throw .notFound("The activity has ended.")
-        case .decided(.nobody): throw .notFound("No device holds the activity and can still be pushed.")
+        case .decided(.nobody): throw .nobodyHolds
         case .decided(.accepted(let notification)):
             switch await waiter.waitForFirstAcceptance(of: notification, timeout: firstAcceptanceTimeout) {
             case .accepted, .overtaken, .timedOut: return Self.created(notification.publicID)

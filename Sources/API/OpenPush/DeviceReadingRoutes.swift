@@ -96,7 +96,7 @@ struct DeviceReadingRoutes: Sendable {
 extension DeviceDetails {
     fileprivate func write(to writer: inout JSONWriter) {
         writer.member("subscription_id", "\(subscriptionID)")
-        writer.member("platform", "ios")
+        writer.member("platform", platform.name)
         writer.member("environment", environment.name)
         writer.member("external_id", externalID)
         Self.write("aliases", aliases, to: &writer)

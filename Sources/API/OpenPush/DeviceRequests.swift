@@ -4,14 +4,16 @@ import JSON
 
 /// Reads what a device says of itself.
 enum DeviceRequests {
-    /// Reads a registration.
-    static func registration(_ request: HTTPRequest) throws(Refusal) -> DeviceRegistration {
+    /// Reads a registration of a device on a platform that the app is for.
+    static func registration(_ request: HTTPRequest, of application: Application) throws(Refusal) -> DeviceRegistration {
         var checks = try request.bodyChecks()
-        let pushToken = checks.required("push_token", FieldRule.token)
-        var device = DeviceRegistration(pushToken: pushToken ?? [])
-        _ = checks.required("platform") { value throws(FieldProblem) in
+        let platform = checks.required("platform") { value throws(FieldProblem) in
+            guard application.androidPackageName == nil || value.string == "ios" else { return try FieldRule.platform(value) }
             guard value.string == "ios" else { throw .notOneOf("\"ios\"") }
+            return DevicePlatform.ios
         }
+        var device = DeviceRegistration(pushToken: checks.pushToken(of: platform ?? .ios) ?? [])
+        device.platform = platform
         device.environment = checks.optional("environment") { value throws(FieldProblem) in
             guard let environment = value.string.flatMap(PushEnvironment.init(name:)) else {
                 throw .notOneOf("\"production\" or \"sandbox\"")

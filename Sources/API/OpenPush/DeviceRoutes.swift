@@ -26,7 +26,7 @@ struct DeviceRoutes: Sendable {
     }
 
     private func register(_ request: HTTPRequest, caller: Caller) async throws(Refusal) -> HTTPResponse {
-        var told = try caller.admitting(try DeviceRequests.registration(request))
+        var told = try caller.admitting(try DeviceRequests.registration(request, of: caller.application))
         if case .user(let claims) = caller.standing { told = claims.applied(to: told) }
         let registration = told
         let result = try await Refusal.catching { () async throws(StorageError) in
@@ -43,9 +43,9 @@ struct DeviceRoutes: Sendable {
     private func setUpdateToken(_ request: HTTPRequest, caller: Caller) async throws(Refusal) -> HTTPResponse {
         var checks = try request.bodyChecks()
         let now = now()
-        let pushToken = checks.required("push_token", FieldRule.token)
+        let (platform, pushToken) = checks.device()
         let activityID = checks.required("activity_id") { value throws(FieldProblem) in try FieldRule.activityID(value) }
-        let token = checks.required("token", FieldRule.token)
+        let token = checks.activityToken(of: platform)
         let type = checks.optional("activity_type") { value throws(FieldProblem) in try FieldRule.identifier(value) }
         let startedAt = checks.optional("started_at") { value throws(FieldProblem) in
             try FieldRule.pastSeconds(value, now: now)
@@ -70,9 +70,9 @@ struct DeviceRoutes: Sendable {
 
     private func setStartToken(_ request: HTTPRequest, caller: Caller) async throws(Refusal) -> HTTPResponse {
         var checks = try request.bodyChecks()
-        let pushToken = checks.required("push_token", FieldRule.token)
+        let (platform, pushToken) = checks.device()
         let type = checks.required("activity_type") { value throws(FieldProblem) in try FieldRule.identifier(value) }
-        let token = checks.required("token", FieldRule.token)
+        let token = checks.activityToken(of: platform)
         try checks.finish()
         guard let pushToken, let type, let token else {
             preconditionFailure("a required field is neither there nor reported")
@@ -89,7 +89,7 @@ struct DeviceRoutes: Sendable {
 
     private func removeStartToken(_ request: HTTPRequest, caller: Caller) async throws(Refusal) -> HTTPResponse {
         var checks = try request.bodyChecks()
-        let pushToken = checks.required("push_token", FieldRule.token)
+        let pushToken = checks.device().pushToken
         let type = checks.required("activity_type") { value throws(FieldProblem) in try FieldRule.identifier(value) }
         try checks.finish()
         guard let pushToken, let type else { preconditionFailure("a required field is neither there nor reported") }
@@ -103,7 +103,7 @@ struct DeviceRoutes: Sendable {
 
     private func endActivity(_ request: HTTPRequest, caller: Caller) async throws(Refusal) -> HTTPResponse {
         var checks = try request.bodyChecks()
-        let pushToken = checks.required("push_token", FieldRule.token)
+        let pushToken = checks.device().pushToken
         let activityID = checks.required("activity_id") { value throws(FieldProblem) in try FieldRule.activityID(value) }
         try checks.finish()
         guard let pushToken, let activityID else { preconditionFailure("a required field is neither there nor reported") }
@@ -122,7 +122,7 @@ struct DeviceRoutes: Sendable {
         let activityID = checks.parameter(activityID, as: "activity_id") { text throws(FieldProblem) in
             try FieldRule.activityID(text)
         }
-        let pushToken = checks.required("push_token", FieldRule.token)
+        let pushToken = checks.pushToken(of: .ios)
         try checks.finish()
         guard let pushToken, let activityID else { preconditionFailure("a required field is neither there nor reported") }
         _ = try await device(pushToken, caller)
@@ -145,7 +145,7 @@ struct DeviceRoutes: Sendable {
 
     private func recordClick(_ request: HTTPRequest, caller: Caller) async throws(Refusal) -> HTTPResponse {
         var checks = try request.bodyChecks()
-        let pushToken = checks.required("push_token", FieldRule.token)
+        let pushToken = checks.device().pushToken
         let activityID = checks.required("activity_id") { value throws(FieldProblem) in try FieldRule.activityID(value) }
         let notification = checks.optional("notification_id", FieldRule.uuid)
         try checks.finish()

@@ -141,5 +141,7 @@ extension NotificationSummary {
 
 extension Refusal {
     static let unknownNotification = Refusal.notFound("There is no notification of this id.")
+    static let nobodyHolds = Refusal.notFound(
+        "No device holds the activity and can be pushed now; the state is kept for 60 s for the first that can.")
     static let unknownActivity = Refusal.notFound("There is no activity of this id.")
 }

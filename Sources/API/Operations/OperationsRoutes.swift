@@ -8,11 +8,15 @@ package struct ReadinessPart: Hashable, Sendable {
     package let name: String
     /// Whether it works now.
     package let isReady: Bool
-    /// Puts both together.
-    package init(name: String, isReady: Bool) {
+    /// Why not, and what to do, where that is known.
+    package let reason: String?
+    /// Puts all together.
+    package init(name: String, isReady: Bool, reason: String? = nil) {
         self.name = name
         self.isReady = isReady
+        self.reason = reason
     }
+    fileprivate var text: String { isReady ? "ready" : reason.map { "not ready: \($0)" } ?? "not ready" }
 }
 
 /// What operators and their probes ask.
@@ -32,7 +36,7 @@ struct OperationsRoutes: Sendable {
             writer.member("status", isReady ? "ready" : "not ready")
             writer.key("parts")
             writer.beginObject()
-            for part in parts { writer.member(part.name, part.isReady ? "ready" : "not ready") }
+            for part in parts { writer.member(part.name, part.text) }
             writer.endObject()
         }
     }

@@ -25,15 +25,20 @@ package struct FCMData: PayloadRenderer {
             data.member("notification_type", type)
         }
         data.member("timestamp", String(timestamp))
-        let payload = Self.flattened(content.attributes, content.contentState)
+        let (payload, names) = Self.flattened(content.attributes, content.contentState)
         data.member("payload", String(decoding: payload, as: UTF8.self))
         if let link = content.instance?.deepLink { data.member("link", link) }
         if let alert {
-            data.member("title", alert.title)
-            if let body = alert.body { data.member("body", body) }
+            // Where the SDK hands both to the app, the message's own names win; the app is to get its content.
+            if !names.contains(Array("title".utf8)) { data.member("title", alert.title) }
+            if let body = alert.body, !names.contains(Array("body".utf8)) { data.member("body", body) }
         }
         data.endObject()
         return data.bytes
+    }
+
+    package func countedByteCount(_ body: [UInt8], form: PayloadForm) -> Int {
+        Self.countedByteCount(body) ?? body.count
     }
 
     /// How FCM counts: the bytes of all names and values; nil for anything but an object of strings.
@@ -48,7 +53,9 @@ package struct FCMData: PayloadRenderer {
     }
 
     /// Both objects in one: every name once, the content state's value where both have it, each value as it came.
-    private static func flattened(_ attributes: [UInt8]?, _ contentState: [UInt8]) -> [UInt8] {
+    private static func flattened(
+        _ attributes: [UInt8]?, _ contentState: [UInt8]
+    ) -> (object: [UInt8], names: Set<[UInt8]>) {
         // Of a name that is repeated the last value counts, as with every reader of JSON.
         // Names are compared by their bytes: strings that look alike would be equal.
         var values: [[UInt8]: ArraySlice<UInt8>] = [:]
@@ -69,6 +76,6 @@ package struct FCMData: PayloadRenderer {
             if let value = values[Array(name.utf8)] { writer.raw(value) }
         }
         writer.endObject()
-        return writer.bytes
+        return (writer.bytes, Set(values.keys))
     }
 }

@@ -1,5 +1,5 @@
 package import Gateway
-import HTTP
+package import HTTP
 package import Networking
 package import Observability
 package import Security
@@ -128,9 +128,16 @@ package actor FCMSender: PushSender {
 }
 
 /// The token endpoint as one loop reaches it.
-struct HTTPTokenEndpoint: TokenEndpoint {
-    let client: HTTPClient
-    let timeout: Duration
+package struct HTTPTokenEndpoint: TokenEndpoint {
+    private let client: HTTPClient
+    private let timeout: Duration
 
-    func send(_ grant: HTTPClientRequest) async -> HTTPClientResult { await client.send(grant, timeout: timeout) }
+    /// Asks over this client, so long at most.
+    package init(client: HTTPClient, timeout: Duration) {
+        self.client = client
+        self.timeout = timeout
+    }
+
+    /// Sends the grant.
+    package func send(_ grant: HTTPClientRequest) async -> HTTPClientResult { await client.send(grant, timeout: timeout) }
 }

@@ -35,18 +35,23 @@ package protocol PayloadRenderer: Sendable {
     ///   - timestamp: `aps.timestamp`, seconds since 1970.
     ///   - alert: the alert to show; nil for none.
     func render(_ content: PushContent, form: PayloadForm, timestamp: Int64, alert: LocalizedAlert?) -> [UInt8]
+    /// The bytes of a body as its service counts them.
+    func countedByteCount(_ body: [UInt8], form: PayloadForm) -> Int
 }
 
 extension PayloadRenderer {
+    /// All of them, as APNs counts.
+    package func countedByteCount(_ body: [UInt8], form: PayloadForm) -> Int { body.count }
+
     /// One body a language, in the order of `content.alerts`; one when there is none.
     package func bodies(of content: PushContent, form: PayloadForm, timestamp: Int64) -> [[UInt8]] {
         let alerts: [LocalizedAlert?] = content.alerts.isEmpty ? [nil] : content.alerts.map { $0 }
         return alerts.map { render(content, form: form, timestamp: timestamp, alert: $0) }
     }
 
-    /// The bytes of the largest body any language yields, for the size check before anything is stored.
+    /// The bytes of the largest body any language yields, as its service counts them: for the check before anything is stored.
     package func largestByteCount(of content: PushContent, form: PayloadForm, timestamp: Int64) -> Int {
-        bodies(of: content, form: form, timestamp: timestamp).map(\.count).max() ?? 0
+        bodies(of: content, form: form, timestamp: timestamp).map { countedByteCount($0, form: form) }.max() ?? 0
     }
 }
 
@@ -68,5 +73,9 @@ package struct PayloadRenderers: PayloadRenderer {
     package func render(_ content: PushContent, form: PayloadForm, timestamp: Int64, alert: LocalizedAlert?) -> [UInt8] {
         let renderer = form.service == .fcm ? android : apple
         return renderer.render(content, form: form, timestamp: timestamp, alert: alert)
+    }
+
+    package func countedByteCount(_ body: [UInt8], form: PayloadForm) -> Int {
+        (form.service == .fcm ? android : apple).countedByteCount(body, form: form)
     }
 }

@@ -107,15 +107,17 @@ package struct LiveNotifications: Sendable {
         return event == .end ? longest : max(1, min(longest, expiresAt - nowMilliseconds() / 1_000))
     }
 
+    // On which platforms the profile is, nobody knows here. Without a platform iOS counts: where the content is too large for Android
+    // alone, iOS devices get it, and what became of the others is told.
     /// Of the largest body that any of the app's devices may get, when its service would refuse it.
     private func excessByteCount(
         of content: PushContent, types: [String] = [], platform: DevicePlatform?, _ application: Application
     ) -> Int? {
         var forms: [PayloadForm] = []
-        if platform != .android {
+        if platform != .android, platform == .ios || application.bundleID != nil {
             forms.append(PayloadForm(service: .apnsProduction, attributesType: types.max { $0.utf8.count < $1.utf8.count }))
         }
-        if platform == .android || platform == nil && application.fcmAccount != nil { forms.append(PayloadForm(service: .fcm)) }
+        if forms.isEmpty { forms.append(PayloadForm(service: .fcm)) }
         let byteCounts = forms.map { renderer.largestByteCount(of: content, form: $0, timestamp: nowMilliseconds() / 1_000) }
         return byteCounts.max().flatMap { $0 > AdmissionLimits.payloadByteCount ? $0 : nil }
     }

@@ -35,6 +35,8 @@ package struct DeviceDetails: Sendable {
     /// The internal number.
     package var device: Int64 = 0
     package var subscriptionID: UUID
+    package var platform = DevicePlatform.ios
+    /// Of APNs; says nothing on Android.
     package var environment = PushEnvironment.production
     package var externalID: String?
     package var language: String?

@@ -1,3 +1,5 @@
+import Calendar
+
 /// Reads the header field `retry-after` (RFC 9110, section 10.2.3).
 package enum RetryAfter {
     /// Longest wait that is believed. Source: Apple names 15 minutes for 5xx answers of APNs; no more is believed of others.
@@ -29,9 +31,10 @@ extension HTTPDate {
         let time = parts[4].split(separator: ":", omittingEmptySubsequences: false)
         guard time.count == 3, let day = number(parts[1], in: 1...31), let year = number(parts[3], in: 1970...9999),
             let month = months.firstIndex(of: String(parts[2])), let hour = number(time[0], in: 0...23),
-            let minute = number(time[1], in: 0...59), let second = number(time[2], in: 0...60)
+            let minute = number(time[1], in: 0...59), let second = number(time[2], in: 0...60),
+            let date = CivilDate(year: year, month: Int64(month) + 1, day: day)
         else { return nil }
-        return days(year: year, month: Int64(month) + 1, day: day) * 86_400 + hour * 3600 + minute * 60 + second
+        return date.daysSince1970 * 86_400 + hour * 3600 + minute * 60 + second
     }
 
     private static func number(_ text: Substring, in range: ClosedRange<Int64>) -> Int64? {
@@ -39,12 +42,5 @@ extension HTTPDate {
             return nil
         }
         return range.contains(value) ? value : nil
-    }
-
-    /// Days since 1970-01-01 in the Gregorian calendar; years begin in March, so that leap days come last.
-    private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
-        let marchYear = month <= 2 ? year - 1 : year
-        let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
-        return marchYear * 365 + marchYear / 4 - marchYear / 100 + marchYear / 400 + dayOfYear - 719_468
     }
 }

@@ -93,6 +93,7 @@ extension DeviceDetails {
         registeredAt = row.milliseconds(column: 11)
         sessionSeconds = row.int64(row: 0, column: 12)
         location = row.location(row: 0, firstColumn: 13)
+        platform = row.int16(row: 0, column: 15) == DevicePlatform.android.rawValue ? .android : .ios
     }
 }
 
@@ -121,7 +122,7 @@ enum DeviceReaderStatements {
         name: "device_reader_device",
         text: """
             select device_id, environment, external_id, language, country, app_version, os_version, time_zone, session_count,
-                first_session, last_session, registered_at, session_seconds, latitude, longitude
+                first_session, last_session, registered_at, session_seconds, latitude, longitude, platform
             from device
             where app_id = $1 and public_id = $2
             """)

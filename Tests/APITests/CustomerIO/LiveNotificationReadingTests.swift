@@ -116,7 +116,7 @@ import Testing
             ("?profile=me", ["profile: must be LABEL:VALUE with one of the labels id, email, phone, internal"]),
             ("?profile=crm:1", ["profile: must be LABEL:VALUE with one of the labels id, email, phone, internal"]),
             ("?profile=id:", ["profile: must not be empty"]),
-            ("?profile=internal:1", ["profile: must be an identifier that begins with cio_"]),
+            ("?profile=internal:1", ["profile: must be cio_ followed by letters and digits"]),
             ("?profile=id:1&limit=101&x=1", ["limit: must be 1 to 100", "x: is not a known key"]),
             ("?profile=id:1&cursor=aa", ["cursor: must be the next_cursor of a page of this list"]),
         ])

@@ -69,7 +69,9 @@ import Testing
             "identifiers", #"{"phone":"\#(String(repeating: "1", count: 129))"}"#,
             ["identifiers.phone: has 129 bytes, at most 128 are allowed"]
         ),
-        ("identifiers", #"{"internal":"0a"}"#, ["identifiers.internal: must be an identifier that begins with cio_"]),
+        ("identifiers", #"{"internal":"0a"}"#, ["identifiers.internal: must be cio_ followed by letters and digits"]),
+        ("identifiers", #"{"internal":"cio_"}"#, ["identifiers.internal: must be cio_ followed by letters and digits"]),
+        ("identifiers", #"{"internal":"cio_a!"}"#, ["identifiers.internal: must be cio_ followed by letters and digits"]),
         ("notification_type", nil, ["notification_type: is required"]),
         ("notification_type", #""""#, ["notification_type: must not be empty"]),
         ("notification_type", "1", ["notification_type: must be a string"]),
@@ -167,6 +169,15 @@ import Testing
         // Empty ones are none.
         #expect(await send(body.with("deep_link", #""""#)).status == 200)
         #expect(starts.last?.request.deepLink == nil)
+    }
+
+    @Test("means the devices of the platform whose app is named, and no app of another platform")
+    func appIdentifier() async {
+        let body = Body.liveStart.with("platform", nil).with("app_identifier", "\"\(FakePorts.application.bundleID ?? "")\"")
+        #expect(await send(body).status == 200)
+        #expect(starts.first?.request.platform == .ios)
+        let other = await send(body.with("platform", #""android""#))
+        #expect(other.metaTexts == ["app_identifier: app_identifier does not match any app"])
     }
 
     @Test("takes a token that is not hexadecimal, as Firebase has them", arguments: ["fcm:APA91b-_x", "abc", "é"])

@@ -18,10 +18,16 @@ import Testing
     @Test("says which part is not ready")
     func ready() async {
         #expect(await api.send("GET", "/readyz", key: nil).text == #"{"status":"ready","parts":{"database":"ready"}}"#)
-        api.parts.all = [ReadinessPart(name: "database", isReady: false), ReadinessPart(name: "apns", isReady: true)]
+        api.parts.all = [
+            ReadinessPart(name: "database", isReady: false), ReadinessPart(name: "apns", isReady: true),
+            ReadinessPart(name: "other", isReady: false, reason: "it sleeps; wake it"),
+        ]
         let response = await api.send("GET", "/readyz", key: nil)
         #expect(response.status == 503)
-        #expect(response.text == #"{"status":"not ready","parts":{"database":"not ready","apns":"ready"}}"#)
+        #expect(
+            response.text
+                == #"{"status":"not ready","parts":{"database":"not ready","apns":"ready","other":"not ready: it sleeps; wake it"}}"#
+        )
     }
 
     @Test("counts requests by route and status, never by what a client may choose")

@@ -81,7 +81,10 @@ struct Description {
     /// Live notifications of a device of their own: one that runs, one that will be ended, one that has been.
     private mutating func prepareInstances() async throws {
         let key = gateway.app.restKey
-        #expect(try await gateway.control("app", "set", gateway.app.id, "--live-notifications", "on").status == 0)
+        #expect(
+            try await gateway.control(
+                "app", "set", gateway.app.id, "--live-notifications", "on", "--android-package", "com.example.android"
+            ).status == 0)
         let pushToken = Deployment.token("device", 77)
         let calls = [
             (

@@ -90,7 +90,7 @@ import Testing
         let (vault, endpoint) = (MemoryVault(), Endpoint(Self.ok("one")))
         vault.state.withLock { $0.keepFails = true }
         let minter = minter(vault)
-        #expect(await minter.refresh(asking: endpoint) == .notShared(reason: "unavailable"))
+        #expect(await minter.refresh(asking: endpoint) == .notShared(reason: "PostgreSQL cannot be reached"))
         guard case .use = minter.admit() else { return #expect(Bool(false), "no token") }
     }
 

@@ -39,6 +39,22 @@ import Testing
                 + #""link":"app://x/1","title":"Title","body":"Body"}"#)
     }
 
+    @Test("leaves the alert's texts out where the content has such names: the SDK would hand on the alert's for them")
+    func alertBehindContent() throws {
+        let alert = LocalizedAlert(language: "en", title: "Alert", body: "Text")
+        let text = render(content(attributes: #"{"title":"A"}"#, state: #"{"score":1}"#), alert: alert)
+        let data = try JSONDocument(parsing: Array(text.utf8)).root
+        #expect(data["title"] == nil && data["body"]?.string == "Text")
+        let other = try JSONDocument(parsing: Array(render(content(state: #"{"body":"B"}"#), alert: alert).utf8)).root
+        #expect(other["title"]?.string == "Alert" && other["body"] == nil)
+    }
+
+    @Test("is counted as FCM counts: names and values, not what JSON puts around them")
+    func counted() {
+        let body = Array(#"{"payload":"{\"a\":\"\u00e9\"}"}"#.utf8)
+        #expect(FCMData().countedByteCount(body, form: PayloadForm(service: .fcm)) == 7 + 10)
+    }
+
     @Test("names the event", arguments: [(ActivityEvent.start, "start"), (.update, "update"), (.end, "end")])
     func events(event: ActivityEvent, name: String) throws {
         let data = try JSONDocument(parsing: Array(render(content(event)).utf8)).root

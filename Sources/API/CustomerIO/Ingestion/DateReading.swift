@@ -1,3 +1,4 @@
+import Calendar
 import Gateway
 
 extension UnixMilliseconds {
@@ -6,27 +7,16 @@ extension UnixMilliseconds {
     /// What is finer than a millisecond is dropped. Years before 1970 are left out: no event happened then.
     init?(dateText text: String) {
         var digits = DateDigits(text.utf8)
-        guard let year = digits.number(4), year >= 1970, digits.skip("-"), let month = digits.number(2), 1...12 ~= month,
-            digits.skip("-"), let day = digits.number(2), 1...Self.dayCount(of: month, in: year) ~= day,
+        guard let year = digits.number(4), year >= 1970, digits.skip("-"), let month = digits.number(2), digits.skip("-"),
+            let day = digits.number(2), let date = CivilDate(year: year, month: month, day: day),
             digits.skip("T") || digits.skip("t") || digits.skip(" "),
             let hour = digits.number(2), hour < 24, digits.skip(":"), let minute = digits.number(2), minute < 60,
             // A leap second is the one after it.
             digits.skip(":"), let second = digits.number(2), second <= 60, let milliseconds = digits.fraction(),
             let offset = digits.offsetMinutes(), digits.isAtEnd
         else { return nil }
-        let minutes = (Self.day(year: year, month: month, day: day) * 24 + hour) * 60 + minute - offset
+        let minutes = (date.daysSince1970 * 24 + hour) * 60 + minute - offset
         self.init(rawValue: (minutes * 60 + second) * 1_000 + milliseconds)
-    }
-
-    private static func dayCount(of month: Int64, in year: Int64) -> Int64 {
-        if month != 2 { return [4, 6, 9, 11].contains(month) ? 30 : 31 }
-        return year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400)) ? 29 : 28
-    }
-
-    /// The number of a day, counted from 1970-01-01; years begin in March, as in `dateText`.
-    private static func day(year: Int64, month: Int64, day: Int64) -> Int64 {
-        let (year, month) = month > 2 ? (year, month - 3) : (year - 1, month + 9)
-        return 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1 - 719_468
     }
 }
 

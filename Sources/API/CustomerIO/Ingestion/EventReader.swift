@@ -152,7 +152,7 @@ struct EventReader {
                     },
                     // Android has one token for everything.
                     token: try required("pushToStartToken") { value throws(FieldProblem) in
-                        try FieldRule.startToken(value, of: named.platform)
+                        try FieldRule.activityToken(value, of: named.platform)
                     }))
         case "instance":
             return .updateToken(
@@ -250,19 +250,5 @@ struct EventReader {
         _ value: JSONValue, _ name: String, _ rule: (JSONValue) throws(FieldProblem) -> Value
     ) throws(DroppedEvent) -> Value {
         do throws(FieldProblem) { return try rule(value) } catch { throw DroppedEvent("\(path)\(name)", error) }
-    }
-}
-
-extension FieldRule {
-    /// The token that names a device: FCM's on Android, a text; APNs' on iOS, hexadecimal digits, or FCM's where that is in front.
-    fileprivate static func deviceToken(_ value: JSONValue, of platform: DevicePlatform) throws(FieldProblem) -> [UInt8] {
-        // FCM's have a colon in them.
-        let isFromFCM = platform == .android || value.string?.contains(":") == true
-        return try isFromFCM ? registrationToken(value) : token(value)
-    }
-
-    /// The token that a start is pushed to: ActivityKit's on iOS.
-    fileprivate static func startToken(_ value: JSONValue, of platform: DevicePlatform) throws(FieldProblem) -> [UInt8] {
-        try platform == .android ? registrationToken(value) : token(value)
     }
 }
