@@ -114,15 +114,16 @@ extension StoreFixture {
             """)
     }
 
-    /// Returns once a session of this database waits for a lock.
-    func waitUntilBlocked() async throws {
+    /// Returns once so many sessions of this database wait for a lock.
+    func waitUntilBlocked(_ count: Int = 1) async throws {
         let observer = try await database.connect()
         var isWaiting = false
         while !isWaiting {
             let found = try await observer.queryUnprepared(
                 """
-                select exists (
-                    select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')
+                select count(*) >= \(count)
+                from pg_stat_activity
+                where datname = current_database() and wait_event_type = 'Lock'
                 """)
             isWaiting = found.bool(row: 0, column: 0)
         }

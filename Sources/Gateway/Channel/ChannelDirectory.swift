@@ -40,7 +40,9 @@ package struct ChannelListingReport: Hashable, Sendable {
 /// Where channels are written down. Implemented by the store. Every method that changes something returns after the commit.
 package protocol ChannelDirectory: Sendable {
     /// Every place that has, or is to have, channels.
-    func channelCensus() async throws(StorageError) -> [ChannelCensus]
+    ///
+    /// - Parameter countsOver: whether to look for channels whose activity is over, at each of those that are used; else there are none.
+    func channelCensus(countsOver: Bool) async throws(StorageError) -> [ChannelCensus]
     /// Looks after a place, alone among all daemons, for so many seconds; false when another one does.
     func keep(_ place: ChannelPlace, seconds: Int) async throws(StorageError) -> Bool
     /// Lets others look after it.

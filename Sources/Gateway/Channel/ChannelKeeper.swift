@@ -5,6 +5,8 @@ package import Observability
 package actor ChannelKeeper {
     /// Time between two looks; a start that took a channel calls for one at once.
     static let interval = Duration.seconds(5)
+    /// Time between two looks for channels whose activity is over: each of them costs a look at every activity that has one.
+    static let overInterval = Duration.seconds(60)
     /// How long one request to Apple may take when nobody waits for it.
     static let requestTimeout = Duration.seconds(5)
     /// How long the row of a request keeps others away: longer than any request may take.
@@ -19,20 +21,24 @@ package actor ChannelKeeper {
     /// Times a channel is asked for anew while Apple's list is being compared, and the pause between two.
     private static let listingAttemptCount = 10
     private static let listingPause = Duration.milliseconds(100)
-    /// How long after a refusal that only the operator can change nothing more is asked of Apple for the place.
+    /// How long after a refusal that only the operator can change nothing more is asked of Apple for the place; after one for want of room, no
+    /// channel.
     static let refusalPause = Duration.seconds(60)
 
     private let executor: any SerialExecutor
-    private let directory: any ChannelDirectory
-    private let service: any ChannelService
-    private let clock: FanOutClock
-    private let logger: Logger
-    private let metrics: ChannelMetrics
+    let directory: any ChannelDirectory
+    let service: any ChannelService
+    let clock: FanOutClock
+    let logger: Logger
+    let metrics: ChannelMetrics
     private let wakeUp = WakeUp()
     /// Places that this process has compared with Apple's list.
     private var listed: Set<ChannelPlace> = []
-    /// Places where Apple refused for a reason that lasts.
+    private var countedOverAt: ContinuousClock.Instant?
+    /// Places where Apple refused for a reason that lasts, or said when it wants to be asked again.
     private var paused: [ChannelPlace: ContinuousClock.Instant] = [:]
+    /// Places that are full by Apple's count, which may differ from ours: none is made there until then.
+    private var full: [ChannelPlace: ContinuousClock.Instant] = [:]
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
 
@@ -64,7 +70,10 @@ package actor ChannelKeeper {
 
     /// Looks once at every place.
     package func look() async throws(StorageError) {
-        let censuses = try await directory.channelCensus()
+        let now = clock.instant()
+        let countsOver = countedOverAt.map { $0.duration(to: now) >= Self.overInterval } ?? true
+        let censuses = try await directory.channelCensus(countsOver: countsOver)
+        if countsOver { countedOverAt = now }
         metrics.show(censuses)
         var failure: StorageError?
         for census in censuses where !Task.isCancelled {
@@ -82,9 +91,15 @@ package actor ChannelKeeper {
         let tasks = ChannelPlan.tasks(for: census, isFirstLook: !listed.contains(place))
         let end = clock.instant() + .seconds(Self.keepingSeconds - Self.taskSeconds)
         guard !tasks.isEmpty, !isPaused(place), try await directory.keep(place, seconds: Self.keepingSeconds) else { return }
-        for task in tasks {
-            // What cannot be done now keeps the tasks behind it from being done in vain.
-            guard clock.instant() < end, try await perform(task, in: place, until: end) else { break }
+        do throws(StorageError) {
+            for task in tasks {
+                // What cannot be done now keeps the tasks behind it from being done in vain.
+                guard clock.instant() < end, try await perform(task, in: place, until: end) else { break }
+            }
+        } catch {
+            // The first error says what is wrong. A place that cannot be left either is free once its time is over.
+            try? await directory.leave(place)
+            throw error
         }
         try await directory.leave(place)
     }
@@ -93,7 +108,7 @@ package actor ChannelKeeper {
         async throws(StorageError) -> Bool
     {
         switch task {
-        case .list: return try await list(place, timeout: Self.requestTimeout) != .failed
+        case .list: return try await list(place, until: clock.instant() + Self.requestTimeout) != .failed
         case .retireFree:
             try await directory.retireFreeChannels(of: place)
             return true
@@ -120,15 +135,13 @@ package actor ChannelKeeper {
 
     /// Makes a channel for a start that found none; false when it could not be made in that time.
     package func makeNow(in place: ChannelPlace, timeout: Duration) async throws(StorageError) -> Bool {
-        guard !isPaused(place) else { return false }
-        return try await make(in: place, timeout: timeout)
+        try await make(in: place, timeout: timeout)
     }
 
     /// Makes the channel of a campaign; false when it could not be made in that time.
     package func makeNow(ofCampaign campaign: Int64, in place: ChannelPlace, timeout: Duration) async throws(StorageError) -> Bool
     {
-        guard !isPaused(place) else { return false }
-        return try await make(ofCampaign: campaign, in: place, timeout: timeout)
+        try await make(ofCampaign: campaign, in: place, timeout: timeout)
     }
 
     private func make(ofCampaign campaign: Int64? = nil, in place: ChannelPlace, timeout: Duration)
@@ -136,18 +149,20 @@ package actor ChannelKeeper {
     {
         let deadline = clock.instant() + timeout
         for _ in 0..<Self.listingAttemptCount {
+            // Asked each time: others make channels here as well, and Apple may have refused theirs meanwhile.
+            guard clock.instant() < deadline, mayMake(in: place) else { return false }
             switch try await intend(ofCampaign: campaign, in: place) {
             case .notNeeded: return true
-            case .stored(let request):
-                return try await make(request, in: place, timeout: clock.instant().duration(to: deadline))
+            case .stored(let request): return try await make(request, in: place, until: deadline)
             case .needsListing:
                 // Somebody else's comparison, or ours; either way it is asked again.
-                if try await list(place, timeout: clock.instant().duration(to: deadline)) == .notNow {
-                    await clock.sleep(Self.listingPause)
+                switch try await list(place, until: deadline) {
+                case .compared: continue
+                case .failed: return false
+                case .notNow: await clock.sleep(Self.listingPause)
                 }
             case .isListing: await clock.sleep(Self.listingPause)
             }
-            guard clock.instant() < deadline else { return false }
         }
         return false
     }
@@ -160,9 +175,16 @@ package actor ChannelKeeper {
             .mostRecent, ofCampaign: campaign, in: place, seconds: Self.requestSeconds)
     }
 
-    private func make(_ request: UUID, in place: ChannelPlace, timeout: Duration) async throws(StorageError) -> Bool {
+    private func make(_ request: UUID, in place: ChannelPlace, until deadline: ContinuousClock.Instant)
+        async throws(StorageError) -> Bool
+    {
+        let left = clock.instant().duration(to: deadline)
+        guard left > .zero else {
+            try await directory.channelWasNotMade(request: request)
+            return false
+        }
         let result = await service.createChannel(
-            .mostRecent, request: request, for: place.application, in: place.environment, timeout: max(timeout, .zero))
+            .mostRecent, request: request, for: place.application, in: place.environment, timeout: left)
         switch result {
         case .done(let identifier):
             metrics.made.add()
@@ -188,9 +210,14 @@ package actor ChannelKeeper {
         case notNow
     }
 
-    private func list(_ place: ChannelPlace, timeout: Duration) async throws(StorageError) -> Listing {
+    private func list(_ place: ChannelPlace, until deadline: ContinuousClock.Instant) async throws(StorageError) -> Listing {
         guard let listing = try await directory.beginListing(of: place, seconds: Self.requestSeconds) else { return .notNow }
-        let result = await service.channels(of: place.application, in: place.environment, timeout: max(timeout, .zero))
+        let left = clock.instant().duration(to: deadline)
+        guard left > .zero else {
+            try await directory.abandonListing(listing, of: place)
+            return .failed
+        }
+        let result = await service.channels(of: place.application, in: place.environment, timeout: left)
         guard case .done(let identifiers) = result else {
             switch result {
             case .refused(let refusal): note("The list of broadcast channels could not be read", refusal, in: place)
@@ -227,70 +254,39 @@ package actor ChannelKeeper {
         }
     }
 
-    // MARK: Deleting
-
-    /// Whether Apple can be asked for more at the moment.
-    private func deleteLeaving(in place: ChannelPlace) async throws(StorageError) -> Bool {
-        // The claim outlasts the last request that begins before.
-        let end = clock.instant() + .seconds(Self.requestSeconds) - Self.requestTimeout
-        let leaving = try await directory.claimLeavingChannels(
-            of: place, limit: Self.deletionCount, seconds: Self.requestSeconds)
-        var refusalCount = 0
-        for (index, channel) in leaving.enumerated() {
-            guard clock.instant() < end else {
-                try await postpone(leaving[index...], seconds: 0)
-                return true
-            }
-            let result = await service.deleteChannel(
-                channel.identifier, of: place.application, in: place.environment, timeout: Self.requestTimeout)
-            switch result {
-            // Without the capability Apple has deleted all channels.
-            case .done, .refused(.notEnabled), .refused(.unknownChannel):
-                metrics.deleted.add()
-                try await directory.channelIsGone(request: channel.request)
-                refusalCount = 0
-            case .refused(.other(let reason)) where refusalCount < Self.deletionRefusalCount - 1:
-                // It may be about this channel only: the others are tried.
-                refusalCount += 1
-                metrics.failed.add()
-                logger.log(.error, "A broadcast channel could not be deleted", fields(place, reason.name))
-                try await postpone(leaving[index...index], seconds: ChannelRefusal.other(reason).pauseSeconds)
-            case .refused(let refusal):
-                note("A broadcast channel could not be deleted", refusal, in: place)
-                try await postpone(leaving[index...], seconds: refusal.pauseSeconds)
-                return false
-            case .unclear(let reason):
-                metrics.failed.add()
-                logger.log(
-                    .warning, "It is not known whether a broadcast channel was deleted; it is tried again", fields(place, reason))
-                return false
-            }
-        }
-        return true
-    }
-
-    private func postpone(_ channels: ArraySlice<LeavingChannel>, seconds: Int) async throws(StorageError) {
-        for channel in channels { try await directory.postponeDeletion(request: channel.request, seconds: seconds) }
-    }
-
     // MARK: Refusals
 
-    private func isPaused(_ place: ChannelPlace) -> Bool {
-        guard let until = paused[place] else { return false }
-        if clock.instant() < until { return true }
-        paused[place] = nil
+    private func isPaused(_ place: ChannelPlace) -> Bool { Self.isHeld(place, in: &paused, now: clock.instant()) }
+
+    private func mayMake(in place: ChannelPlace) -> Bool {
+        !isPaused(place) && !Self.isHeld(place, in: &full, now: clock.instant())
+    }
+
+    private static func isHeld(
+        _ place: ChannelPlace, in holds: inout [ChannelPlace: ContinuousClock.Instant], now: ContinuousClock.Instant
+    ) -> Bool {
+        guard let until = holds[place] else { return false }
+        if now < until { return true }
+        holds[place] = nil
         return false
     }
 
-    private func note(_ message: StaticString, _ refusal: ChannelRefusal, in place: ChannelPlace) {
+    func note(_ message: StaticString, _ refusal: ChannelRefusal, in place: ChannelPlace) {
         metrics.failed.add()
-        if refusal.lasts { paused[place] = clock.instant() + Self.refusalPause }
-        // Others have made some: what is left is known after the next comparison.
-        if refusal == .full { listed.remove(place) }
+        let now = clock.instant()
+        switch refusal {
+        case .notEnabled, .other: paused[place] = now + Self.refusalPause
+        case .later(_, let delay): paused[place] = max(paused[place] ?? now, now + .milliseconds(delay))
+        case .full:
+            // Others have made some: what is left is known after the next comparison, one for all refusals of this time.
+            listed.remove(place)
+            full[place] = now + Self.refusalPause
+        case .unknownChannel, .notSent: break
+        }
         logger.log(refusal.lasts ? .error : .warning, message, fields(place, refusal.text))
     }
 
-    private func fields(_ place: ChannelPlace, _ reason: String) -> [LogKey: String] {
+    func fields(_ place: ChannelPlace, _ reason: String) -> [LogKey: String] {
         [.appID: place.application.publicID.description, .environment: place.environment.name, .reason: reason]
     }
 }

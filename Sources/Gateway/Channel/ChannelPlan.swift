@@ -58,6 +58,8 @@ package enum ChannelTask: Hashable, Sendable {
 package enum ChannelPlan {
     /// Channels of an app in an environment. Source: Apple.
     package static let channelLimit = 10_000
+    /// Longest identifier of a channel that is taken, in bytes. Source: ours; Apple names none, 24 were seen.
+    package static let identifierByteCount = 512
     /// Channels kept ready, an app and environment.
     package static let freeCount = 2
     /// Time between two comparisons with Apple's list.

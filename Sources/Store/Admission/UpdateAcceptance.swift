@@ -117,6 +117,7 @@ enum UpdateStatements {
         name: "update_supersede",
         text: "update fan_out set is_superseded = true, is_carved = true where notification_id = any($1::bigint[])")
 
+    // What is over stays over, whatever was looked at before the activity's row was had.
     /// App, activity number, event, name, content, seconds to live, whether languages differ, timestamp or null for the next one.
     static let accept = Statement(
         name: "update_accept",
@@ -127,7 +128,7 @@ enum UpdateStatements {
                         last_timestamp + case when $8::bigint is null then 1 else 0 end,
                         coalesce($8, unix_seconds(clock_timestamp()))),
                     latest_notification = new_time_ordered_id(),
-                    ended_at = case when $3::smallint = \(ActivityEvent.end.rawValue) then clock_timestamp() end
+                    ended_at = case when $3::smallint = \(ActivityEvent.end.rawValue) then clock_timestamp() else ended_at end
                 where activity_number = $2
                 returning activity_number, type_id, last_timestamp, latest_notification),
             stored as (

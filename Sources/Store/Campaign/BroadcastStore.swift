@@ -5,31 +5,33 @@ import PostgreSQL
 extension Store {
     func startBroadcast(
         _ start: StoredBroadcastStart, application: ApplicationID, on connection: DatabaseConnection
-    ) async throws -> BroadcastStartAcceptance {
+    ) async throws -> (BroadcastStartAcceptance, [NotificationID]) {
         let app = Parameter.application(application)
         let campaign = Parameter.int64(start.campaign.number)
         let results = try await connection.run([
             StatementCall(CampaignStatements.lock, [app, campaign]),
+            StatementCall(StartTokenStatements.addType, [app, .text(start.command.activityType)]),
+            // Before the activities' rows, as everywhere, and before the look for who has the name: another campaign may be taking it.
+            StatementCall(BroadcastStatements.lockNames, [app, .text(start.instanceID), campaign]),
             StatementCall(BroadcastStatements.known, [app, .text(start.instanceID)]),
             StatementCall(BroadcastStatements.runningCount, [campaign]),
-            StatementCall(StartTokenStatements.addType, [app, .text(start.command.activityType)]),
-            // Before the activity's row, as everywhere.
-            StatementCall(UpdateStatements.lock, [app, .text(start.instanceID)]),
+            StatementCall(BroadcastStatements.unended, [campaign]),
         ])
-        guard results[0].rowCount == 1 else { return .refused(.unknownCampaign) }
-        if results[1].bool(row: 0, column: 0) { return .refused(.duplicate) }
-        guard results[2].int64(row: 0, column: 0) < Int64(CampaignLimits.runningInstanceCount) else {
-            return .refused(.tooManyInstances)
+        guard results[0].rowCount == 1 else { return (.refused(.unknownCampaign), []) }
+        if results[3].bool(row: 0, column: 0) { return (.refused(.duplicate), []) }
+        guard results[4].int64(row: 0, column: 0) < Int64(CampaignLimits.runningInstanceCount) else {
+            return (.refused(.tooManyInstances), [])
         }
+        let unended = (0..<results[5].rowCount).map { results[5].int64(row: $0, column: 0) }
         let found = try await find(start.command, application: application, on: connection)
-        if found.isOverloaded { return .overloaded }
+        if found.isOverloaded { return (.overloaded, []) }
         guard let type = found.type else { throw StorageError.unavailable }
         // Nobody need hold a start token: devices also come by the campaign's channel, and through their own app.
         guard
             case .conditions(let audience) = try await resolve(
                 start.command.audience, type: type, application: application, on: connection)
-        else { return .refused(.unknownAudience) }
-        try await connection.query(BroadcastStatements.overtake, [campaign])
+        else { return (.refused(.unknownAudience), []) }
+        let superseded = try await overtake(unended, of: start.campaign, on: connection)
         try await connection.query(BroadcastStatements.begin, [app, .text(start.instanceID), .int32(type), campaign])
         guard
             case .accepted(let accepted) = try await store(
@@ -41,7 +43,18 @@ extension Store {
             [app, .text(start.instanceID), campaign, notification, Parameter(start.dismissalDate)])
         try await connection.query(
             BroadcastStatements.takeChannels, [campaign, .int64(added.int64(row: 0, column: 0)), notification])
-        return .accepted
+        return (.accepted, superseded)
+    }
+
+    /// Ends the instances that nobody ended, with all that is still to be sent of them: a start that left now would show a card that nobody
+    /// can end.
+    private func overtake(
+        _ activities: [Int64], of campaign: Campaign, on connection: DatabaseConnection
+    ) async throws -> [NotificationID] {
+        var superseded: [NotificationID] = []
+        for activity in activities { superseded += try await supersede(before: .end, of: activity, on: connection) }
+        try await connection.query(BroadcastStatements.overtake, [.int64(campaign.number)])
+        return superseded
     }
 
     func updateBroadcast(
@@ -77,12 +90,18 @@ extension Store {
         let superseded = try await supersede(before: command.content.event, of: activity, on: connection)
         _ = try await store(command, of: activity, application: application, on: connection)
         let isEnd = command.content.event == .end
-        try await connection.query(
-            BroadcastStatements.change,
-            [
-                app, .text(instance.id), .bytes(update.digest), Parameter(update.state.dismissalDate), .bool(isEnd),
-                .bool(isEnd && update.event != .end),
-            ])
+        if instance.latestDigest == nil {
+            try await connection.query(BroadcastStatements.silenceEarlier, [number, .int64(activity)])
+        }
+        _ = try await connection.run([
+            StatementCall(BroadcastStatements.takeReserved, [number, .int64(activity)]),
+            StatementCall(
+                BroadcastStatements.change,
+                [
+                    app, .text(instance.id), .bytes(update.digest), Parameter(update.state.dismissalDate), .bool(isEnd),
+                    .bool(isEnd && update.event != .end),
+                ]),
+        ])
         return (.accepted(instanceID: instance.id), superseded)
     }
 }

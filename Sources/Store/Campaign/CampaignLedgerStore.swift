@@ -58,9 +58,11 @@ extension Store: CampaignLedger {
     package func start(_ start: StoredBroadcastStart, application: Application)
         async throws(StorageError) -> BroadcastStartAcceptance
     {
-        try await transaction { connection in
+        let (acceptance, superseded): (BroadcastStartAcceptance, [NotificationID]) = try await transaction { connection in
             try await self.startBroadcast(start, application: application.id, on: connection)
         }
+        if !superseded.isEmpty { try await finish(superseded) }
+        return acceptance
     }
 
     package func update(

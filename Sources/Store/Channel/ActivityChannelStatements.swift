@@ -5,6 +5,7 @@ import PostgreSQL
 enum ActivityChannelStatements {
     static let all = [take, membership, join]
 
+    // A channel that the activity has may be given up at this moment: it is looked at again once its row is had.
     // Free channels that somebody else takes at this moment are passed over.
     /// Gives the activity of an accepted start its channels, and its fan-out the word to put devices there: notification, app, environments
     /// the start may reach beside the app's default one. A row for each environment that has none.
@@ -32,7 +33,9 @@ enum ActivityChannelStatements {
             held as materialized (
                 select channel.environment, channel.channel_id
                 from begun join channel using (activity_number)
-                where channel.state = 2),
+                where channel.state = 2
+                order by channel.environment
+                for no key update of channel),
             picked as materialized (
                 select wanted.environment, free.request_id, free.channel_id
                 from begun cross join wanted cross join lateral (

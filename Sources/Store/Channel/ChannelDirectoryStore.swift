@@ -10,8 +10,8 @@ extension Store: ChannelDirectory {
     /// Campaigns whose channels are made in one look at a place.
     static let campaignChannelCount = 10
 
-    package func channelCensus() async throws(StorageError) -> [ChannelCensus] {
-        let found = try await query(ChannelStatements.census)
+    package func channelCensus(countsOver: Bool) async throws(StorageError) -> [ChannelCensus] {
+        let found = try await query(ChannelStatements.census, [.bool(countsOver)])
         let first = Application.columnCount
         return (0..<found.rowCount).map { row in
             func count(_ offset: Int) -> Int { Int(found.int64(row: row, column: first + offset)) }
@@ -155,7 +155,12 @@ extension Store: ChannelDirectory {
     }
 
     package func retireChannels(of place: ChannelPlace, overForSeconds seconds: Int64) async throws(StorageError) {
-        try await query(ChannelStatements.retireOver, place.owner + [.int64(seconds)])
+        try await transaction { connection in
+            let seen = try await connection.query(ChannelStatements.lockOver, place.owner + [.int64(seconds)])
+            let locked = (0..<seen.rowCount).filter { seen.bool(row: $0, column: 1) }.map { seen.uuid(row: $0, column: 0).bytes }
+            guard !locked.isEmpty else { return }
+            try await connection.query(ChannelStatements.retireOver, place.owner + [.int64(seconds), .uuidArray(locked)])
+        }
     }
 
     package func claimLeavingChannels(of place: ChannelPlace, limit: Int, seconds: Int)

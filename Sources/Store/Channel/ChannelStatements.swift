@@ -14,7 +14,8 @@ enum ChannelState: Int16 {
 
 enum ChannelStatements {
     static let all = [
-        census, addPlace, keep, leave, lockPlace, intend, wasMade, wasNotMade, retireFree, retireOver, claimLeaving, isGone,
+        census, addPlace, keep, leave, lockPlace, intend, wasMade, wasNotMade, retireFree, lockOver, retireOver, claimLeaving,
+        isGone,
         postpone, giveUp,
     ]
 
@@ -47,7 +48,7 @@ enum ChannelStatements {
 
     // Places are those of apps that are switched on, in their default environment and wherever a start has asked for a channel, and those
     // where channels are left.
-    /// Every place with its counts.
+    /// Every place with its counts: whether channels whose activity is over are looked for, which costs more than all the rest.
     static let census = Statement(
         name: "channel_census",
         text: """
@@ -68,9 +69,13 @@ enum ChannelStatements {
                     count(*) filter (where state = 0 and busy_until < clock_timestamp()) as unresolved,
                     count(*) filter (where state = 1) as free, count(*) filter (where state in (2, 5)) as used,
                     count(*) filter (where state = 3) as leaving,
-                    count(*) filter (where state = 3 and coalesce(busy_until < clock_timestamp(), true)) as deletable,
-                    count(*) filter (where state = 2 and campaign_number is null and \(isOver)) as over
+                    count(*) filter (where state = 3 and coalesce(busy_until < clock_timestamp(), true)) as deletable
+                from channel
+                group by channel.app_id, channel.environment),
+            ended as (
+                select channel.app_id, channel.environment, count(*) as over
                 from channel \(activityOfChannel)
+                where $1::boolean and channel.state = 2 and channel.campaign_number is null and \(isOver)
                 group by channel.app_id, channel.environment),
             total as (
                 select bundle_id, environment, count(*) as channels, count(*) filter (where state = 4) as others
@@ -78,7 +83,7 @@ enum ChannelStatements {
                 group by bundle_id, environment)
             select \(Application.columns), place.environment, coalesce(counted.intended, 0), coalesce(counted.unresolved, 0),
                 coalesce(counted.free, 0), coalesce(counted.used, 0), coalesce(counted.leaving, 0), coalesce(counted.deletable, 0),
-                coalesce(counted.over, 0), coalesce(total.channels, 0), coalesce(total.others, 0),
+                coalesce(ended.over, 0), coalesce(total.channels, 0), coalesce(total.others, 0),
                 extract(epoch from clock_timestamp() - known.listed_at)::bigint,
                 (select jsonb_agg(lacking.campaign_number)
                 from (
@@ -90,6 +95,7 @@ enum ChannelStatements {
                     limit \(Store.campaignChannelCount)) as lacking)
             from place join app using (app_id)
                 left join counted using (app_id, environment)
+                left join ended using (app_id, environment)
                 left join total on total.bundle_id = app.bundle_id and total.environment = place.environment
                 left join channel_place as known on known.bundle_id = app.bundle_id and known.environment = place.environment
             where app.bundle_id is not null and app.key_id is not null
@@ -175,19 +181,35 @@ enum ChannelStatements {
             update channel set state = 3 from idle where channel.request_id = idle.request_id
             """)
 
+    private static let isOverFor = """
+        channel.state = 2 and channel.campaign_number is null and \(isOver)
+            and (activity.ended_at is null or activity.ended_at < clock_timestamp() - $3::bigint * interval '1 second')
+        """
+
     // Whoever starts, updates or ends the activity holds the lock of its name; one that is busy is left for the next time.
-    /// App, environment, seconds since the end.
+    /// Channels whose activity is over, and whether it is locked: app, environment, seconds since the end.
+    static let lockOver = Statement(
+        name: "channel_lock_over",
+        text: """
+            with seen as materialized (
+                select channel.request_id, activity.app_id, activity.activity_id
+                from channel \(activityOfChannel)
+                where channel.app_id = $1 and channel.environment = $2 and \(isOverFor)
+                order by channel.made_at
+                limit \(Store.retiredChannelCount))
+            select request_id, activity_id is null or pg_try_advisory_xact_lock(app_id, hashtext(activity_id)) from seen
+            """)
+
+    // A statement of its own: what was over when the first one looked may have been started again before its name was locked.
+    /// The same of channels whose activities are locked: app, environment, seconds since the end, channels.
     static let retireOver = Statement(
         name: "channel_retire_over",
         text: """
             with over as (
                 select channel.request_id
                 from channel \(activityOfChannel)
-                where channel.app_id = $1 and channel.environment = $2 and channel.state = 2
-                    and channel.campaign_number is null and \(isOver)
-                    and (activity.ended_at is null or activity.ended_at < clock_timestamp() - $3::bigint * interval '1 second')
-                order by channel.made_at
-                limit \(Store.retiredChannelCount)
+                where channel.app_id = $1 and channel.environment = $2 and channel.request_id = any($4::uuid[]) and \(isOverFor)
+                order by channel.request_id
                 for update of channel skip locked)
             update channel set state = 3, activity_number = null from over where channel.request_id = over.request_id
             """)

@@ -17,6 +17,15 @@ import Testing
         #expect(rig.metric("openpush_channels_made_total 2"))
     }
 
+    @Test("looks for channels whose activity is over once a minute")
+    func countsOver() async throws {
+        for _ in 0..<13 {
+            _ = try await rig.look()
+            await rig.clock.sleep(ChannelKeeper.interval)
+        }
+        #expect(rig.apple.with { $0.countsOver } == [true] + Array(repeating: false, count: 11) + [true])
+    }
+
     @Test("leaves a place alone that another daemon looks after")
     func keepsOut() async throws {
         rig.apple.with { $0.isKeptElsewhere = true }
@@ -40,6 +49,9 @@ import Testing
         rig.apple.with { $0.createResult = .refused(.later(.tooManyRequests, delayMilliseconds: 5_000)) }
         #expect(try await rig.look { $0.freeCount = 0 } == ["keep", "intend", "create", "not made", "leave"])
         rig.apple.with { $0.createResult = .unclear("no answer") }
+        // Apple said when it wants to be asked again.
+        #expect(try await rig.look { $0.freeCount = 0 } == [])
+        await rig.clock.sleep(.seconds(5))
         #expect(try await rig.look { $0.freeCount = 0 } == ["keep", "intend", "create", "leave"])
         #expect(rig.lines.contains("It is not known whether a broadcast channel was made"))
         #expect(rig.metric("openpush_channel_failures_total 2"))
@@ -51,6 +63,48 @@ import Testing
         rig.apple.with { $0.createResult = .refused(.full) }
         #expect(try await rig.look { $0.freeCount = 0 } == ["keep", "intend", "create", "not made", "leave"])
         #expect(try await rig.look { $0.totalCount = 10_000 } == ["keep", "begin", "list", "finish 0", "leave"])
+        // By our count there is room, by Apple's there is none: for a minute no start asks in vain, and no list is read for each of them.
+        for _ in 0..<3 {
+            #expect(try await !rig.keeper.makeNow(in: rig.place, timeout: .seconds(2)))
+            #expect(try await rig.look { $0.freeCount = 0 } == ["keep", "leave"])
+        }
+        await rig.clock.sleep(ChannelKeeper.refusalPause)
+        #expect(try await rig.look { $0.freeCount = 0 } == ["keep", "intend", "create", "not made", "leave"])
+    }
+
+    @Test("asks once for a list that cannot be read, and nothing more for a start when Apple refused meanwhile")
+    func failedList() async throws {
+        rig.apple.with {
+            $0.intents = Array(repeating: .needsListing, count: 10)
+            $0.listResult = .refused(.notSent("no connection"))
+        }
+        #expect(try await !rig.keeper.makeNow(in: rig.place, timeout: .seconds(2)))
+        #expect(rig.apple.calls == ["intend", "begin", "list", "abandon"])
+        rig.apple.with {
+            $0.calls = []
+            $0.intents = [.isListing, .stored(FakeApple.request)]
+            $0.listResult = .refused(.later(.tooManyRequests, delayMilliseconds: 60_000))
+        }
+        // Somebody else's refusal comes while this start waits.
+        rig.apple.with { $0.onIntend = { [keeper = rig.keeper] in _ = try? await keeper.look() } }
+        rig.apple.with { $0.census = [ChannelPlanTests.census { $0.freeCount = 0 }] }
+        #expect(try await !rig.keeper.makeNow(in: rig.place, timeout: .seconds(2)))
+        #expect(rig.apple.calls == ["intend", "keep", "begin", "list", "abandon", "leave"])
+    }
+
+    @Test("sends nothing when the time of a request is over before it could leave")
+    func late() async throws {
+        rig.apple.with { [time = rig.apple.time] in $0.onIntend = { time.add(.seconds(3)) } }
+        #expect(try await !rig.keeper.makeNow(in: rig.place, timeout: .seconds(2)))
+        #expect(rig.apple.calls == ["intend", "not made"])
+    }
+
+    @Test("leaves a place whose task fails, so that no daemon waits for its time to be over")
+    func leavesAfterFailure() async throws {
+        rig.apple.with { $0.refusedFinishes = 1 }
+        rig.apple.with { $0.census = [ChannelPlanTests.census { _ in }] }
+        await #expect(throws: StorageError.refused(sqlState: "23514")) { try await rig.keeper.look() }
+        #expect(rig.apple.calls == ["keep", "begin", "list", "finish 0", "leave"])
     }
 
     @Test("asks nothing more for a minute when only the operator can help")
@@ -91,6 +145,8 @@ import Testing
             try await rig.look { $0.deletableCount = 2 }
                 == ["keep", "claim", "delete a", "postpone 5", "postpone 5", "leave"])
         rig.apple.with { $0.deleteResult = .unclear("no answer") }
+        #expect(try await rig.look { $0.deletableCount = 2 } == [])
+        await rig.clock.sleep(.seconds(5))
         #expect(try await rig.look { $0.deletableCount = 2 } == ["keep", "claim", "delete a", "leave"])
     }
 
@@ -179,76 +235,5 @@ import Testing
     func storageAway() async throws {
         rig.apple.with { $0.isStorageAway = true }
         await #expect(throws: StorageError.unavailable) { try await rig.keeper.look() }
-    }
-}
-
-@Suite("Channel ledger", .timeLimit(.minutes(1))) struct ChannelLedgerTests {
-    let rig = KeeperRig()
-    var ledger: ChannelLedger {
-        ChannelLedger(base: rig.apple, keeper: rig.keeper, clock: rig.clock, logger: rig.logger, metrics: rig.metrics)
-    }
-
-    static func start(instance: InstanceMark? = nil) -> StartCommand {
-        let content = PushContent(
-            event: .start, attributesType: "A", attributes: [], contentState: [], alerts: [], sound: nil, staleDate: nil,
-            dismissalDate: nil, relevanceScore: nil, priority: 10, instance: instance)
-        return StartCommand(
-            activityID: "m", activityType: "A", name: "n", audience: .segments(included: ["All"], excluded: []), content: content,
-            idempotency: nil)
-    }
-
-    private func isAccepted(_ start: StartCommand = start(), isOn: Bool = true) async throws -> Bool {
-        guard case .accepted = try await ledger.accept(start, application: ChannelPlanTests.application(isOn: isOn)) else {
-            return false
-        }
-        return true
-    }
-
-    @Test("takes channels for starts of apps that are switched on, and for no other")
-    func demands() async throws {
-        #expect(try await isAccepted(isOn: false))
-        let mark = InstanceMark(
-            instance: InstanceID(UUID(high: 1, low: 1)), delivery: InstanceID(UUID(high: 1, low: 2)),
-            notificationType: "n", deepLink: nil)
-        #expect(try await isAccepted(Self.start(instance: mark)))
-        #expect(rig.apple.with { $0.demands }.isEmpty)
-        #expect(rig.apple.with { $0.plainStarts } == 2)
-        #expect(try await isAccepted())
-        #expect(rig.apple.with { $0.demands } == [.required])
-    }
-
-    @Test("makes the channels that are lacking, in each environment, before it accepts")
-    func makes() async throws {
-        rig.apple.with {
-            $0.starts = [.lacking([.production, .sandbox]), .decided(.accepted(FakeApple.notification), without: [])]
-        }
-        #expect(try await isAccepted())
-        #expect(rig.apple.with { $0.demands } == [.required, .required])
-        #expect(rig.apple.calls == ["intend", "create", "made channel-0", "intend", "create", "made channel-1"])
-    }
-
-    @Test("goes on without where Apple makes none, and says so")
-    func goesOn() async throws {
-        rig.apple.with {
-            $0.createResult = .refused(.notSent("no connection"))
-            $0.starts = [
-                .lacking([.production]), .decided(.accepted(FakeApple.notification), without: [.production]),
-            ]
-        }
-        #expect(try await isAccepted())
-        #expect(rig.apple.with { $0.demands } == [.required, .asAvailable])
-        #expect(rig.metric("openpush_channel_starts_without_total 1"))
-        #expect(rig.lines.contains("A start goes on with update tokens only"))
-    }
-
-    @Test("goes on without when others take what it makes")
-    func loses() async throws {
-        rig.apple.with { state in
-            state.starts =
-                Array(repeating: .lacking([.production]), count: 3)
-                + [.decided(.accepted(FakeApple.notification), without: [.production])]
-        }
-        #expect(try await isAccepted())
-        #expect(rig.apple.with { $0.demands } == [.required, .required, .required, .asAvailable])
     }
 }

@@ -17,6 +17,12 @@ final class FakeApple: ChannelService, ChannelDirectory, ChannelStartLedger {
         var deletionTime = Duration.zero
         /// How many looks after a place PostgreSQL refuses.
         var refusedKeeps = 0
+        /// Whether each census was to look for channels whose activity is over.
+        var countsOver: [Bool] = []
+        /// How many ends of a comparison PostgreSQL refuses.
+        var refusedFinishes = 0
+        /// Happens once, while an intent is stored.
+        var onIntend: (@Sendable () async -> Void)?
         var census: [ChannelCensus] = []
         var intents: [ChannelIntent] = []
         var isKeptElsewhere = false
@@ -80,7 +86,8 @@ final class FakeApple: ChannelService, ChannelDirectory, ChannelStartLedger {
         }
         if isAway { throw .unavailable }
     }
-    func channelCensus() async throws(StorageError) -> [ChannelCensus] {
+    func channelCensus(countsOver: Bool) async throws(StorageError) -> [ChannelCensus] {
+        with { $0.countsOver.append(countsOver) }
         if with({ $0.isStorageAway }) { throw .unavailable }
         return with { $0.census }
     }
@@ -98,6 +105,11 @@ final class FakeApple: ChannelService, ChannelDirectory, ChannelStartLedger {
         -> ChannelIntent
     {
         try note("intend")
+        let meanwhile = with { state in
+            defer { state.onIntend = nil }
+            return state.onIntend
+        }
+        await meanwhile?()
         return with { $0.intents.isEmpty ? .stored(Self.request) : $0.intents.removeFirst() }
     }
     func intendChannel(_ policy: ChannelStoragePolicy, ofCampaign campaign: Int64, in place: ChannelPlace, seconds: Int)
@@ -118,6 +130,11 @@ final class FakeApple: ChannelService, ChannelDirectory, ChannelStartLedger {
         -> ChannelListingReport?
     {
         try note("finish \(identifiers.count)")
+        let isRefused = state.withLock { state in
+            state.refusedFinishes -= 1
+            return state.refusedFinishes >= 0
+        }
+        if isRefused { throw .refused(sqlState: "23514") }
         return with { $0.report }
     }
     func abandonListing(_ listing: UUID, of place: ChannelPlace) async throws(StorageError) { try note("abandon") }

@@ -11,11 +11,11 @@ private struct NoPayload: PayloadRenderer {
 }
 
 @Suite("Broadcasts", .enabled(if: TestDatabase.isAvailable), .timeLimit(.minutes(2))) struct BroadcastTests {
-    private static func flow(_ fixture: StoreFixture, now: Int64 = 1_000) -> Broadcasts {
+    static func flow(_ fixture: StoreFixture, now: Int64 = 1_000) -> Broadcasts {
         Broadcasts(ledger: fixture.store, renderer: NoPayload(), nowMilliseconds: { now * 1_000 })
     }
 
-    private static func state(_ score: Int = 0, dismissalDate: Int64? = nil) -> BroadcastState {
+    static func state(_ score: Int = 0, dismissalDate: Int64? = nil) -> BroadcastState {
         BroadcastState(
             contentState: Array(#"{"score":\#(score)}"#.utf8),
             alert: LocalizedAlert(
@@ -23,14 +23,20 @@ private struct NoPayload: PayloadRenderer {
             sound: "default", staleDate: 7, dismissalDate: dismissalDate)
     }
 
+    static func request(
+        _ instance: String?, of campaign: Campaign, type: String = StoreFixture.type, dismissalDate: Int64? = nil
+    ) -> BroadcastStart {
+        BroadcastStart(
+            campaign: "\(campaign.id)", instanceID: instance, attributesType: type, attributes: Array(#"{"home":1.0}"#.utf8),
+            state: state(dismissalDate: dismissalDate))
+    }
+
     @discardableResult
     static func start(
         _ campaign: Campaign, _ instance: String?, type: String = StoreFixture.type, dismissalDate: Int64? = nil,
         expecting refusal: BroadcastRefusal? = nil, _ fixture: StoreFixture
     ) async throws -> String {
-        let request = BroadcastStart(
-            campaign: "\(campaign.id)", instanceID: instance, attributesType: type, attributes: Array(#"{"home":1.0}"#.utf8),
-            state: state(dismissalDate: dismissalDate))
+        let request = request(instance, of: campaign, type: type, dismissalDate: dismissalDate)
         // The workspace's five starts a minute are not what is looked at.
         try await fixture.session.execute("delete from campaign_rate_limit")
         let decision = try await flow(fixture).start(request, application: fixture.application)
@@ -60,7 +66,7 @@ private struct NoPayload: PayloadRenderer {
         return id
     }
 
-    private static func with(_ body: (StoreFixture, Campaign) async throws -> Void) async throws {
+    static func with(_ body: (StoreFixture, Campaign) async throws -> Void) async throws {
         try await StoreFixture.with { fixture in
             try await body(fixture, try await CampaignTests.create(CampaignTests.campaign(), fixture))
         }

@@ -7,21 +7,21 @@ import Testing
 
 @Suite("Pool of channels", .enabled(if: TestDatabase.isAvailable)) struct ChannelPoolTests {
     private func census(_ fixture: StoreFixture, _ environment: PushEnvironment = .production) async throws -> ChannelCensus {
-        let all = try await fixture.store.channelCensus()
+        let all = try await fixture.store.channelCensus(countsOver: true)
         return try #require(all.first { $0.place == fixture.place(environment) }, "\(all)")
     }
 
     @Test("counts an app from the moment it is switched on, in its own environment until a start asks for the other")
     func countsPlaces() async throws {
         try await StoreFixture.with { fixture in
-            let places = try await fixture.store.channelCensus()
+            let places = try await fixture.store.channelCensus(countsOver: true)
             #expect(places.isEmpty)
         }
         try await StoreFixture.withChannels { fixture in
-            let first = try await fixture.store.channelCensus()
+            let first = try await fixture.store.channelCensus(countsOver: true)
             #expect(first == [ChannelCensus(place: fixture.place())])
             #expect(try await fixture.store.intendChannel(.mostRecent, in: fixture.place(.sandbox), seconds: 30) == .needsListing)
-            #expect(try await fixture.store.channelCensus().map(\.place.environment) == [.production, .sandbox])
+            #expect(try await fixture.store.channelCensus(countsOver: true).map(\.place.environment) == [.production, .sandbox])
         }
     }
 
@@ -81,6 +81,43 @@ import Testing
             #expect(try await census(fixture).overCount == 1)
             try await fixture.store.retireChannels(of: fixture.place(), overForSeconds: 3600)
             #expect(try await fixture.channelStates() == ["p1": .leaving, "p2": .leaving])
+        }
+    }
+
+    @Test("leaves the channel of an activity whose name is in use at the moment")
+    func retiresUnlocked() async throws {
+        try await StoreFixture.withChannels { fixture in
+            try await fixture.compare([])
+            try await fixture.addChannel("p1")
+            try await fixture.addDevice(1)
+            _ = try await fixture.acceptWithChannels(StoreFixture.start("m"))
+            try await fixture.session.execute(
+                "update update_token set started_at = started_at - \(ActivityWindow.endSeconds) where device_id = -1")
+            try await fixture.session.execute(
+                "begin; select pg_advisory_xact_lock(\(fixture.application.id), hashtext('m'))")
+            try await fixture.store.retireChannels(of: fixture.place(), overForSeconds: 0)
+            #expect(try await fixture.channelStates() == ["p1": .used])
+            try await fixture.session.execute("commit")
+            try await fixture.store.retireChannels(of: fixture.place(), overForSeconds: 0)
+            #expect(try await fixture.channelStates() == ["p1": .leaving])
+        }
+    }
+
+    @Test("gives a start another channel when the one its activity has is given up at that moment")
+    func takesAnother() async throws {
+        try await StoreFixture.withChannels { fixture in
+            try await fixture.compare([])
+            for number in 1...2 { try await fixture.addChannel("p\(number)") }
+            try await fixture.addDevice(1)
+            _ = try await fixture.acceptWithChannels(StoreFixture.start("m"))
+            try await fixture.session.execute(
+                "begin; update channel set state = 3, activity_number = null where state = 2")
+            async let started = fixture.acceptWithChannels(StoreFixture.start("m"))
+            try await fixture.waitUntilBlocked()
+            try await fixture.session.execute("commit")
+            _ = try await started
+            #expect(try await fixture.channels(of: "m") == ["p2"])
+            #expect(try await fixture.text("select convert_from(token, 'UTF8') from update_token") == "p2")
         }
     }
 
@@ -205,7 +242,7 @@ import Testing
             try await fixture.store.retireFreeChannels(of: fixture.place())
             let claimed = try await fixture.store.claimLeavingChannels(of: fixture.place(), limit: 1, seconds: 30)
             try await fixture.store.channelIsGone(request: try #require(claimed.first).request)
-            #expect(try await fixture.store.channelCensus().isEmpty)
+            #expect(try await fixture.store.channelCensus(countsOver: true).isEmpty)
         }
     }
 }
