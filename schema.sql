@@ -386,7 +386,7 @@ create table if not exists channel (
     -- Intended (0): asked for, or nobody knows; free (1); used (2) by an activity; leaving (3): to be deleted; foreign (4): seen in
     -- Apple's list and made by somebody else.
     state            smallint not null check (state between 0 and 4),
-    channel_id       text collate "C" check (octet_length(channel_id) between 1 and 128),
+    channel_id       text collate "C" check (octet_length(channel_id) between 1 and 512),
     activity_number  bigint check ((activity_number is null) = (state <> 2)),
     made_at          timestamptz not null default clock_timestamp(),
     -- Until when a request of this row may be on its way: its creation's or its deletion's.
@@ -396,6 +396,18 @@ create table if not exists channel (
 create unique index if not exists channel_identifier on channel (bundle_id, environment, channel_id);
 create unique index if not exists channel_activity on channel (activity_number, environment) where state = 2;
 create index if not exists channel_state on channel (app_id, environment, state);
+-- Older databases take shorter identifiers, and a longer one in Apple's list would fail every comparison.
+do $$
+begin
+    if exists (
+        select from pg_constraint
+        where conrelid = 'channel'::regclass and conname = 'channel_channel_id_check' and pg_get_constraintdef(oid) like '%128%')
+    then
+        alter table channel
+            drop constraint channel_channel_id_check,
+            add constraint channel_channel_id_check check (octet_length(channel_id) between 1 and 512);
+    end if;
+end $$;
 -- A campaign's channel serves its instances one after the other; between them it is reserved (5).
 alter table channel add column if not exists campaign_number bigint;
 alter table channel drop constraint if exists channel_state_check;

@@ -189,8 +189,8 @@ struct Daemon: Sendable {
     /// Stops taking requests and chunks; what is on the wire to APNs and FCM is answered or given up.
     private func drain(_ services: [LoopServices], _ first: FirstLoopServices) async {
         let timeout = configuration.drainTimeout
+        let begunAt = ContinuousClock.now
         await withDiscardingTaskGroup { group in
-            group.addTask { await first.channelManager.drain(timeout: timeout) }
             for service in services {
                 group.addTask { await service.broadcastSender.drain(timeout: timeout) }
                 group.addTask { await service.worker.stop() }
@@ -199,5 +199,7 @@ struct Daemon: Sendable {
                 group.addTask { await service.fcmSender.drain(timeout: timeout) }
             }
         }
+        // Behind the servers: a start that they still answer may be waiting for a channel.
+        await first.channelManager.drain(timeout: max(timeout - begunAt.duration(to: .now), .zero))
     }
 }

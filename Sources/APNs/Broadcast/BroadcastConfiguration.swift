@@ -24,8 +24,8 @@ package struct BroadcastConfiguration: Sendable {
     package init() {
         management = HTTPClientConfiguration()
         management.connectionCount = 1
-        // 10,000 identifiers of up to 128 characters, in quotes and with a comma.
-        management.bodyByteCount = 2 * 1024 * 1024
+        // Each identifier in quotes and with a comma.
+        management.bodyByteCount = ChannelPlan.channelLimit * (ChannelPlan.identifierByteCount + 3) + 1024
     }
 
     func publishingEndpoint(of environment: PushEnvironment) -> APNsEndpoint {

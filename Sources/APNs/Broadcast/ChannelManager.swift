@@ -38,7 +38,7 @@ package actor ChannelManager: ChannelService {
         let fields = [HTTP2Field("apns-request-id", "\(request)"), HTTP2Field("content-type", "application/json")]
         return await send("POST", "channels", fields, Array(body.utf8), application, environment, timeout) { response in
             guard response.status == 201 else { return nil }
-            return response.headers["apns-channel-id"].flatMap { $0.isEmpty ? nil : $0 }
+            return response.headers["apns-channel-id"].flatMap { Self.isIdentifier($0) ? $0 : nil }
         }
     }
 
@@ -73,10 +73,12 @@ package actor ChannelManager: ChannelService {
             guard let list = (try? JSONDocument(parsing: response.body).root)?["channels"], list.kind == .array else {
                 return nil
             }
-            let identifiers = list.elements.compactMap(\.string)
+            let identifiers = list.elements.compactMap(\.string).filter(Self.isIdentifier)
             return identifiers.count == list.elements.count ? identifiers : nil
         }
     }
+
+    private static func isIdentifier(_ text: String) -> Bool { (1...ChannelPlan.identifierByteCount).contains(text.utf8.count) }
 
     /// Verifies Apple by another context from the next connection on, after the file of roots was replaced.
     package func replaceTLS(_ context: TLSContext) async {

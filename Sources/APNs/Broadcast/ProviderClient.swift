@@ -44,8 +44,9 @@ actor ProviderClient {
     private let minter: ProviderTokenMinter
     private let logger: Logger
     private let trust: APNsTrust
-    private var tls: TLSContext
     private var client: HTTPClient
+    /// Clients that were replaced, while requests of theirs are on the wire.
+    private var replaced: [ObjectIdentifier: HTTPClient] = [:]
     private var isRefreshing = false
     private var isDraining = false
 
@@ -63,7 +64,6 @@ actor ProviderClient {
         self.minter = minter
         self.logger = logger
         self.trust = trust
-        self.tls = tls
         client = HTTPClient(
             loop: loop, origin: HTTPOrigin(host: endpoint.host, port: endpoint.port), tls: tls, configuration: configuration)
     }
@@ -74,11 +74,13 @@ actor ProviderClient {
         var mayRepeat = true
         while true {
             let token: IssuedToken
-            switch await admittedToken() {
+            switch await admittedToken(until: deadline) {
             case .success(let admitted): token = admitted
-            case .failure(let hold): return .held(hold.reason, delayMilliseconds: hold.delayMilliseconds)
+            case .failure(.held(let reason, let delay)): return .held(reason, delayMilliseconds: delay)
+            case .failure(.late): return .notSent(.timeout)
             }
-            let result = await client.send(
+            let used = client
+            let result = await used.send(
                 HTTPClientRequest(
                     method: request.method, path: request.path,
                     fields: [HTTP2Field("authorization", "bearer " + token.value.token)] + request.fields, body: request.body,
@@ -86,6 +88,8 @@ actor ProviderClient {
             let response: HTTPClientResponse
             switch result {
             case .response(let answer): response = answer
+            // It waited for a connection that was replaced.
+            case .notSent(.draining) where used !== client && !isDraining: continue
             case .notSent(let failure):
                 notice(failure)
                 return .notSent(failure)
@@ -97,7 +101,7 @@ actor ProviderClient {
             let answer = PushResponse(
                 status: response.status, body: response.status == 200 ? [] : response.body,
                 retryAfter: response.headers["retry-after"].map { Array($0.utf8) } ?? [])
-            let repeats = await settle(answer, generation: token.generation)
+            let repeats = settle(answer, generation: token.generation, of: used)
             guard repeats, mayRepeat, .now < deadline else { return .answered(answer, response) }
             mayRepeat = false
         }
@@ -105,7 +109,6 @@ actor ProviderClient {
 
     /// Uses another context for new connections.
     func replaceTLS(_ context: TLSContext) async {
-        tls = context
         await client.replaceTLS(context)
     }
 
@@ -118,30 +121,47 @@ actor ProviderClient {
     /// Stops submitting and waits for what is on the wire, up to the timeout.
     func drain(timeout: Duration) async {
         isDraining = true
-        await client.drain(timeout: timeout)
+        let all = [client] + replaced.values
+        await withDiscardingTaskGroup { group in
+            for client in all { group.addTask { await client.drain(timeout: timeout) } }
+        }
     }
 
     // MARK: Tokens
 
-    private struct Hold: Error {
-        let reason: DeliveryReason
-        let delayMilliseconds: Int64
+    private enum Hold: Error {
+        case held(DeliveryReason, delayMilliseconds: Int64)
+        /// The request's time was over before there was a token.
+        case late
     }
 
-    private func admittedToken() async -> Result<IssuedToken, Hold> {
+    private func admittedToken(until deadline: ContinuousClock.Instant) async -> Result<IssuedToken, Hold> {
         for _ in 0..<Self.tokenAttemptCount {
+            guard .now < deadline else { return .failure(.late) }
             switch minter.admit() {
             case .use(let token, let renewalIsDue):
                 if renewalIsDue { refreshInBackground() }
                 return .success(token)
             case .probe(let token): return .success(token)
-            case .needsToken: await minter.refresh()
+            case .needsToken: await refresh(until: deadline)
             case .held(let reason, let delay):
-                return .failure(Hold(reason: reason, delayMilliseconds: max(Int64(delay / .milliseconds(1)), 1_000)))
+                return .failure(.held(reason, delayMilliseconds: max(Int64(delay / .milliseconds(1)), 1_000)))
             }
         }
         return .failure(
-            Hold(reason: .credentialsRefused, delayMilliseconds: ResponseClass.tokenRefusedDelayMilliseconds))
+            .held(.credentialsRefused, delayMilliseconds: ResponseClass.tokenRefusedDelayMilliseconds))
+    }
+
+    /// Returns when a token was fetched, or at the deadline; the fetching goes on for others.
+    private func refresh(until deadline: ContinuousClock.Instant) async {
+        let (ends, end) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingOldest(1))
+        let timer = loop.schedule(after: deadline - .now) { end.finish() }
+        Task {
+            await minter.refresh()
+            end.finish()
+        }
+        for await _ in ends {}
+        loop.cancel(timer)
     }
 
     private func refreshInBackground() {
@@ -154,12 +174,12 @@ actor ProviderClient {
     }
 
     /// Does what an answer demands of token and connections. Returns whether the same request may fare better at once.
-    private func settle(_ answer: PushResponse, generation: Int) async -> Bool {
+    private func settle(_ answer: PushResponse, generation: Int, of used: HTTPClient) -> Bool {
         let verdict = ResponseClass.verdict(on: answer, wallSeconds: Int64(time(nil)))
         switch verdict.consequence {
         case .renewProviderToken, .countTokenRefusal:
             guard case .deferred(let reason, _) = verdict.outcome else { return false }
-            if verdict.consequence == .renewProviderToken { await replaceConnections() }
+            if verdict.consequence == .renewProviderToken { replaceConnections(of: used) }
             switch minter.refused(reason, generation: generation) {
             case .resend: return true
             case .wait(let opensCircuit):
@@ -171,7 +191,7 @@ actor ProviderClient {
                 return false
             }
         case .replaceConnection, .resendElsewhere:
-            await replaceConnections()
+            replaceConnections(of: used)
             return verdict.consequence == .resendElsewhere
         case .nothing, .countApplicationRefusal:
             if answer.status < 400 || answer.status < 500 && answer.status != 403 && answer.status != 429 {
@@ -181,12 +201,15 @@ actor ProviderClient {
         }
     }
 
-    private func replaceConnections() async {
-        guard !isDraining else { return }
-        let old = client
-        client = HTTPClient(loop: loop, origin: origin, tls: tls, configuration: configuration)
-        // Nobody waits for them.
-        Task { await old.drain(timeout: Self.replacedTime) }
+    /// Many requests may be answered so at once: the first answer replaces the connections, and those that come by the old ones find new ones.
+    private func replaceConnections(of used: HTTPClient) {
+        guard !isDraining, client === used else { return }
+        client = used.assumeIsolated { $0.successor() }
+        replaced[ObjectIdentifier(used)] = used
+        Task {
+            await used.drain(timeout: Self.replacedTime)
+            replaced[ObjectIdentifier(used)] = nil
+        }
     }
 
     private func notice(_ failure: HTTPClientFailure) {

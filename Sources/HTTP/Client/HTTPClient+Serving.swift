@@ -23,9 +23,11 @@ extension HTTPClient {
     private func serve(_ connection: HTTPClientConnection, now: ContinuousClock.Instant) {
         do throws(HTTPClientFailure) {
             while connection.canSubmit, let call = waiting.popFirst() {
-                if let mayLeave = call.request.mayLeave, !mayLeave() {
+                if call.deadline <= now {
+                    ended.append((call, .notSent(.timeout)))
+                } else if let mayLeave = call.request.mayLeave, !mayLeave() {
                     ended.append((call, .notSent(.withdrawn)))
-                } else if try !connection.submit(call, now: now) {
+                } else if !connection.submit(call, now: now) {
                     ended.append((call, .notSent(.refused)))
                 }
             }
@@ -128,7 +130,7 @@ extension HTTPClient {
     }
 
     /// Why a call waited in vain.
-    private var waitingFailure: HTTPClientFailure {
+    var waitingFailure: HTTPClientFailure {
         guard !connections.contains(where: { $0.phase == .open }) else { return .noFreeStream }
         if case .certificateRejected = lastFailure, let lastFailure { return lastFailure }
         return .noConnection(lastFailure.map(\.description) ?? "none was ready in time")

@@ -79,6 +79,8 @@ package actor HTTPClient {
         let call = HTTPClientCall(request: request, deadline: .now + timeout, completion: completion)
         if isDraining {
             end(call, .notSent(.draining))
+        } else if timeout <= .zero {
+            end(call, .notSent(connections.contains { $0.phase == .open } ? .timeout : waitingFailure))
         } else if waiting.count >= configuration.waitingCount {
             end(call, .notSent(.tooManyWaiting(limit: configuration.waitingCount)))
         } else if request.headerByteCount > configuration.headerByteCount {
@@ -100,6 +102,22 @@ package actor HTTPClient {
         tls = context
         pause.forget()
         scheduleServing()
+    }
+
+    /// A client of the same origin without connections: with new ones, and with the pause that the last ones brought about.
+    package func successor() -> HTTPClient { HTTPClient(after: self) }
+
+    private init(after old: isolated HTTPClient) {
+        loop = old.loop
+        origin = old.origin
+        tls = old.tls
+        configuration = old.configuration
+        report = old.report
+        pause = old.pause
+        lastAttempt = old.lastAttempt
+        lastFailure = old.lastFailure
+        addressCount = old.addressCount
+        addressTurn = old.addressTurn
     }
 
     /// Takes nothing new and hands back what waits: no request leaves after this returns. The client cannot be used afterwards.

@@ -149,12 +149,8 @@ final class HTTPClientConnection {
     var canSubmit: Bool { phase == .open && stream.unsentByteCount < Self.unsentByteLimit && session.canSubmit }
 
     /// Puts a call on a stream; false when none could be opened, and the connection takes no more.
-    func submit(_ call: HTTPClientCall, now: ContinuousClock.Instant) throws(HTTPClientFailure) -> Bool {
-        let streamID: Int32?
-        do { streamID = try session.submit(call.request, authority: authority) } catch {
-            throw .connectionLost(error.description)
-        }
-        guard let streamID else {
+    func submit(_ call: HTTPClientCall, now: ContinuousClock.Instant) -> Bool {
+        guard let streamID = session.submit(call.request, authority: authority) else {
             drain()
             return false
         }

@@ -76,11 +76,11 @@ struct HTTP2ExchangeLimits {
     /// Opens a request; `canSubmit` allowed it.
     ///
     /// - Returns: its stream; nil when libnghttp2 cannot open another one.
-    func submit(_ request: HTTPClientRequest, authority: String) throws(HTTP2Error) -> Int32? {
+    func submit(_ request: HTTPClientRequest, authority: String) -> Int32? {
         let block = HeaderBlock(request, authority: authority)
         var provider = unsafe nghttp2_data_provider(source: nghttp2_data_source(fd: 0), read_callback: readRequestBody)
         var streamID: Int32 = 0
-        try unsafe block.withFields { (fields, count) throws(HTTP2Error) -> Void in
+        unsafe block.withFields { (fields, count) throws(Never) -> Void in
             if request.body.isEmpty {
                 streamID = unsafe nghttp2_submit_request(handle, nil, fields, count, nil, nil)
             } else {

@@ -32,8 +32,8 @@ struct HeaderBlock {
     }
 
     /// Lends the fields; libnghttp2 copies them when they are submitted.
-    func withFields(_ body: (UnsafePointer<nghttp2_nv>?, Int) throws(HTTP2Error) -> Void) throws(HTTP2Error) {
-        try unsafe bytes.withUnsafeBufferPointer { (buffer) throws(HTTP2Error) -> Void in
+    func withFields<Failure: Error>(_ body: (UnsafePointer<nghttp2_nv>?, Int) throws(Failure) -> Void) throws(Failure) {
+        try unsafe bytes.withUnsafeBufferPointer { (buffer) throws(Failure) -> Void in
             guard let base = buffer.baseAddress else { return }
             var entries: [nghttp2_nv] = unsafe []
             unsafe entries.reserveCapacity(fields.count)
@@ -47,7 +47,7 @@ struct HeaderBlock {
                         flags: UInt8(NGHTTP2_NV_FLAG_NONE.rawValue)))
                 offset += field.nameCount + field.valueCount
             }
-            try unsafe entries.withUnsafeBufferPointer { (entries) throws(HTTP2Error) -> Void in
+            try unsafe entries.withUnsafeBufferPointer { (entries) throws(Failure) -> Void in
                 try unsafe body(entries.baseAddress, entries.count)
             }
         }

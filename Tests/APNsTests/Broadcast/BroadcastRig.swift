@@ -103,8 +103,10 @@ final class BroadcastRig: Sendable {
             policy, request: .random(), for: SenderRig.application(), in: environment, timeout: timeout)
     }
 
-    func list(in environment: Gateway.PushEnvironment = .production) async -> ChannelResult<[String]> {
-        await manager.channels(of: SenderRig.application(), in: environment, timeout: Self.timeout)
+    func list(
+        in environment: Gateway.PushEnvironment = .production, timeout: Duration = timeout
+    ) async -> ChannelResult<[String]> {
+        await manager.channels(of: SenderRig.application(), in: environment, timeout: timeout)
     }
 
     func delete(_ channelID: String, in environment: Gateway.PushEnvironment = .production) async -> ChannelResult<Bool> {

@@ -12,6 +12,8 @@ final class MemoryVault: ProviderTokenVault {
         var token: ProviderToken?
         var isBroken = false
         var replacementCount = 0
+        /// Whoever asks for the key waits for its end.
+        var gate: AsyncStream<Void>?
     }
     let signingKey = ES256PrivateKey.generate()
     let state = Mutex(State())
@@ -22,7 +24,15 @@ final class MemoryVault: ProviderTokenVault {
     func signingKey(of key: ProviderKey) async throws(StorageError) -> [UInt8]? {
         // Lets concurrent callers pile up.
         await Task.yield()
+        if let gate = state.withLock({ $0.gate.take() }) { for await _ in gate {} }
         return hasKey ? signingKey.pem : nil
+    }
+
+    /// Keeps the next caller that wants the key until the gate is finished.
+    func holdKey() -> AsyncStream<Void>.Continuation {
+        let (gate, end) = AsyncStream.makeStream(of: Void.self)
+        state.withLock { $0.gate = gate }
+        return end
     }
 
     func currentToken(of key: ProviderKey) async throws(StorageError) -> ProviderToken? { state.withLock { $0.token } }
