@@ -52,6 +52,11 @@ enum AccessTokenGrant {
             else {
                 return .failure(AccessTokenFailure(reason: .otherServerError, text: "the answer holds no usable access_token"))
             }
+            // Such a token would be asked for again at once, and again.
+            guard .seconds(seconds) > AccessTokenState.lastUseMargin else {
+                let text = "the access token lives for \(seconds) s, which is too short"
+                return .failure(AccessTokenFailure(reason: .otherServerError, text: text))
+            }
             return .success(AccessToken(token: token, expiresAt: wallSeconds + min(seconds, 24 * 3600)))
         }
     }

@@ -15,12 +15,14 @@ package final class AccessTokenMinter: Sendable {
 
     /// What became of a look for a token.
     package enum Minting: Hashable, Sendable {
-        /// There is one, or another caller looked for it.
+        /// There is one.
         case done
         /// There is one, and it could not be stored for the other daemons.
         case notShared(reason: String)
         /// There is none, for this reason; it holds no secret.
         case failed(reason: String)
+        /// There is none; whoever looked for it was told why.
+        case failedForOther
     }
 
     /// The account.
@@ -28,7 +30,13 @@ package final class AccessTokenMinter: Sendable {
     private let vault: any AccessTokenVault
     private let clock: FCMClock
     private let state = Mutex(AccessTokenState())
-    private let waiters = Mutex<[CheckedContinuation<Void, Never>]>([])
+    private let waiting = Mutex(Waiting())
+
+    private struct Waiting {
+        var callers: [CheckedContinuation<Minting, Never>] = []
+        /// What became of the latest look, for those who wait for it.
+        var latest = Minting.done
+    }
 
     /// A minter that has no token yet.
     package init(account: FCMAccount, vault: any AccessTokenVault, clock: FCMClock = .system) {
@@ -55,30 +63,32 @@ package final class AccessTokenMinter: Sendable {
             defer { state.isMinting = true }
             return !state.isMinting
         }
-        guard isFirst else {
-            await waitForOther()
-            return .done
-        }
+        guard isFirst else { return await waitForOther() }
         let minting = await mint(asking: endpoint)
+        let isThere = if case .failed = minting { false } else { true }
+        waiting.withLock { $0.latest = isThere ? .done : .failedForOther }
         state.withLock { $0.isMinting = false }
-        resumeWaiters()
+        resumeWaiting()
         return minting
     }
 
-    private func waitForOther() async {
+    /// Callers that wait for another one's look.
+    var waitingCount: Int { waiting.withLock { $0.callers.count } }
+
+    private func waitForOther() async -> Minting {
         await withCheckedContinuation { continuation in
-            waiters.withLock { $0.append(continuation) }
+            waiting.withLock { $0.callers.append(continuation) }
             // The first caller may have finished between the two locks.
-            if !state.withLock({ $0.isMinting }) { resumeWaiters() }
+            if !state.withLock({ $0.isMinting }) { resumeWaiting() }
         }
     }
 
-    private func resumeWaiters() {
-        let waiting = waiters.withLock { waiters in
-            defer { waiters = [] }
-            return waiters
+    private func resumeWaiting() {
+        let (callers, latest) = waiting.withLock { waiting in
+            defer { waiting.callers = [] }
+            return (waiting.callers, waiting.latest)
         }
-        for waiter in waiting { waiter.resume() }
+        for caller in callers { caller.resume(returning: latest) }
     }
 
     private func mint(asking endpoint: any TokenEndpoint) async -> Minting {

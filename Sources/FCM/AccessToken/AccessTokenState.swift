@@ -34,7 +34,7 @@ struct AccessTokenState {
     static let renewalMargin = Duration.seconds(5 * 60)
     /// A token that could not be renewed is used until so long before its end: what is sent with it has to arrive.
     static let lastUseMargin = Duration.seconds(15)
-    /// Renewals that a refusal forces keep this distance.
+    /// Renewals that a refusal forces keep this distance; so do those of a token that lives for less than the margin.
     static let forcedRenewalDistance = Duration.seconds(60)
     /// First and longest pause after no token could be had; doubles from one to the other.
     static let firstPause = Duration.seconds(5)
@@ -44,6 +44,7 @@ struct AccessTokenState {
     /// Whether somebody is fetching a token.
     var isMinting = false
     private var endsAt = Duration.zero
+    private var adoptedAt = Duration.zero
     private var isRefused = false
     private var forcedAt: Duration?
     private var failure: (reason: DeliveryReason, until: Duration)?
@@ -57,7 +58,8 @@ struct AccessTokenState {
             if let failure, now < failure.until { return .held(failure.reason, delay: failure.until - now) }
             return .needsToken
         }
-        return .use(current, renewalIsDue: now >= endsAt - Self.renewalMargin && now >= (failure?.until ?? .zero))
+        let isDue = now >= max(endsAt - Self.renewalMargin, adoptedAt + Self.forcedRenewalDistance)
+        return .use(current, renewalIsDue: isDue && now >= (failure?.until ?? .zero))
     }
 
     /// Whether a token that others fetched may be used, or one of our own is needed.
@@ -73,6 +75,7 @@ struct AccessTokenState {
         pause = Self.firstPause
         guard token != current?.value else { return }
         current = IssuedAccessToken(value: token, generation: (current?.generation ?? 0) + 1)
+        adoptedAt = now
         endsAt = now + .seconds(token.expiresAt - wallSeconds)
         isRefused = false
     }

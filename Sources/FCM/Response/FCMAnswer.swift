@@ -16,6 +16,8 @@ package struct FCMAnswer: Sendable {
     package let message: String
     /// Fields that the detail of type `BadRequest` complains about.
     package let violatedFields: [String]
+    /// What the detail of type `QuotaFailure` says is used up, subjects and descriptions; empty when there is none.
+    package let exhaustedQuotas: [String]
     /// The value of `retry-after`.
     package let retryAfter: String?
 
@@ -24,7 +26,7 @@ package struct FCMAnswer: Sendable {
         status = response.status
         retryAfter = response.headers["retry-after"]
         guard response.status != 200, let error = try? JSONDocument(parsing: response.body, depthLimit: 16).root["error"] else {
-            (errorCode, errorStatus, message, violatedFields) = (nil, nil, "", [])
+            (errorCode, errorStatus, message, violatedFields, exhaustedQuotas) = (nil, nil, "", [], [])
             return
         }
         let details = error["details"]?.elements ?? []
@@ -32,5 +34,8 @@ package struct FCMAnswer: Sendable {
         errorStatus = error["status"]?.string
         message = String(decoding: (error["message"]?.string ?? "").utf8.prefix(Self.messageByteCount), as: UTF8.self)
         violatedFields = details.flatMap { $0["fieldViolations"]?.elements ?? [] }.compactMap { $0["field"]?.string }
+        exhaustedQuotas = details.filter { $0["@type"]?.string?.hasSuffix("google.rpc.QuotaFailure") == true }
+            .flatMap { $0["violations"]?.elements ?? [] }
+            .flatMap { violation in ["subject", "description"].compactMap { violation[$0]?.string?.lowercased() } }
     }
 }

@@ -12,6 +12,8 @@ package struct FCMVerdict: Hashable, Sendable {
         case countApplicationRefusal
         /// The project's quota is used up: the sender slows down.
         case slowDown
+        /// A quota is used up, and it is not said whether the project's or only the device's: several such slow the sender down.
+        case countQuotaRefusal
     }
 
     /// What became of the push, unless the consequence sends it once more.
@@ -49,7 +51,8 @@ package enum FCMResponseClass {
         case "UNREGISTERED": return FCMVerdict(.tokenDead(.fcmUnregistered, since: nil))
         case "SENDER_ID_MISMATCH": return FCMVerdict(.tokenDead(.fcmSenderIDMismatch, since: nil))
         case "QUOTA_EXCEEDED", "RESOURCE_EXHAUSTED":
-            return FCMVerdict(.deferred(.fcmQuotaExceeded, delayMilliseconds: asked ?? quotaDelayMilliseconds), .slowDown)
+            return FCMVerdict(
+                .deferred(.fcmQuotaExceeded, delayMilliseconds: asked ?? quotaDelayMilliseconds), quotaConsequence(answer))
         case "INTERNAL": return FCMVerdict(.deferred(.fcmInternal, delayMilliseconds: serverDelay))
         case "UNAVAILABLE": return FCMVerdict(.deferred(.fcmUnavailable, delayMilliseconds: serverDelay))
         case "THIRD_PARTY_AUTH_ERROR": return FCMVerdict(.rejected(.fcmThirdPartyAuthError), .countApplicationRefusal)
@@ -66,6 +69,13 @@ package enum FCMResponseClass {
                 ? FCMVerdict(.rejected(.otherClientError))
                 : FCMVerdict(.deferred(.otherServerError, delayMilliseconds: serverDelay))
         }
+    }
+
+    // Google's documents name quotas of a project, of a device and of a topic, and no fixed words for them.
+    private static func quotaConsequence(_ answer: FCMAnswer) -> FCMVerdict.Consequence {
+        guard !answer.exhaustedQuotas.isEmpty else { return .countQuotaRefusal }
+        if answer.exhaustedQuotas.contains(where: { $0.contains("device") || $0.contains("topic") }) { return .nothing }
+        return answer.exhaustedQuotas.contains { $0.contains("project") } ? .slowDown : .countQuotaRefusal
     }
 
     private static func name(of answer: FCMAnswer) -> String {

@@ -155,6 +155,7 @@ extension FCMSender {
         case .done:
             guard saidFailed.remove(account) != nil else { return }
             logger.log(.info, "Google gives access tokens again", fields)
+        case .failedForOther: break
         case .notShared(let reason):
             logger.log(
                 .warning, "an access token could not be shared with other daemons",

@@ -46,6 +46,9 @@ extension FCMSender {
         case .slowDown:
             paces[lane.account.projectID]?.exhausted(now: now)
             lane.complete(index, verdict.outcome)
+        case .countQuotaRefusal:
+            paces[lane.account.projectID]?.refused(now: now)
+            lane.complete(index, verdict.outcome)
         case .renewAccessToken:
             let refusal = minters.minter(of: lane.account).refused(generation: generation)
             guard refusal == .resend, lane.putBackOnce(index) else { return lane.complete(index, verdict.outcome) }

@@ -5,11 +5,15 @@ struct MessagePace {
     /// Pause after FCM said that the quota is used up: longer ones are those of each message.
     static let quotaPause = Duration.seconds(1)
 
+    /// Devices refused for a quota within the pause, from which on it is taken for the project's.
+    static let refusedDeviceCount = 3
+
     private let perSecond: Double
     private let burst: Double
     private var permits: Double
     private var refilledAt: ContinuousClock.Instant
     private var notBefore: ContinuousClock.Instant?
+    private var refusals: (count: Int, since: ContinuousClock.Instant)?
 
     init(perSecond: Double, now: ContinuousClock.Instant) {
         self.perSecond = perSecond
@@ -29,8 +33,19 @@ struct MessagePace {
     /// So many left.
     mutating func took(_ count: Int) { permits -= Double(count) }
 
-    /// The quota is used up.
+    /// A quota is used up, perhaps only one device's: a device is sent to again much later, so each refusal is another one's.
+    mutating func refused(now: ContinuousClock.Instant) {
+        if let refusals, now - refusals.since < Self.quotaPause {
+            self.refusals = (refusals.count + 1, refusals.since)
+        } else {
+            refusals = (1, now)
+        }
+        if let refusals, refusals.count >= Self.refusedDeviceCount { exhausted(now: now) }
+    }
+
+    /// The project's quota is used up.
     mutating func exhausted(now: ContinuousClock.Instant) {
+        refusals = nil
         permits = 0
         notBefore = now + Self.quotaPause
     }

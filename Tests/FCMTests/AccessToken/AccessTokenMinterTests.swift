@@ -12,9 +12,12 @@ import Testing
     private final class Endpoint: TokenEndpoint {
         let requests = Mutex<[HTTPClientRequest]>([])
         let answer: Mutex<HTTPClientResult>
+        /// Requests wait for its end.
+        let gate = Mutex<AsyncStream<Void>?>(nil)
         init(_ answer: HTTPClientResult) { self.answer = Mutex(answer) }
         func send(_ grant: HTTPClientRequest) async -> HTTPClientResult {
             requests.withLock { $0.append(grant) }
+            if let gate = gate.withLock({ $0 }) { for await _ in gate {} }
             return answer.withLock { $0 }
         }
         var requestCount: Int { requests.withLock { $0.count } }
@@ -70,6 +73,31 @@ import Testing
         #expect(await minter.refresh(asking: endpoint) == .done)
         #expect(minter.admit() == .use(IssuedAccessToken(value: theirs, generation: 1), renewalIsDue: false))
         #expect(endpoint.requestCount == 0)
+    }
+
+    @Test("tells those who wait for another caller's look what became of it", arguments: [true, false])
+    func waits(succeeds: Bool) async {
+        let endpoint = Endpoint(succeeds ? Self.ok("one") : .unanswered(.timeout))
+        let (gate, end) = AsyncStream.makeStream(of: Void.self)
+        endpoint.gate.withLock { $0 = gate }
+        let minter = minter(MemoryVault())
+        async let first = minter.refresh(asking: endpoint)
+        while endpoint.requestCount == 0 { await Task.yield() }
+        async let second = minter.refresh(asking: endpoint)
+        while minter.waitingCount == 0 { await Task.yield() }
+        end.finish()
+        #expect(await first == (succeeds ? .done : .failed(reason: "no answer in time")))
+        #expect(await second == (succeeds ? .done : .failedForOther))
+        #expect(endpoint.requestCount == 1)
+    }
+
+    @Test("takes no token that is over before it could be used, and waits before it asks again")
+    func shortLived() async {
+        let body = #"{"access_token":"short","expires_in":15}"#
+        let minter = minter(MemoryVault())
+        let endpoint = Endpoint(.response(HTTPClientResponse(status: 200, body: Array(body.utf8))))
+        #expect(await minter.refresh(asking: endpoint) == .failed(reason: "the access token lives for 15 s, which is too short"))
+        #expect(minter.admit() == .held(.otherServerError, delay: .seconds(5)))
     }
 
     @Test("forgets a refused token for all daemons, and asks for another one")

@@ -23,6 +23,14 @@ import Testing
         #expect(state.admit(now: .seconds(3585)) == .needsToken)
     }
 
+    @Test("is not renewed at once, and again, when it lives for less than the margin")
+    func shortLived() {
+        var state = AccessTokenState()
+        state.adopt(AccessToken(token: "one", expiresAt: 1_000_200), now: .zero, wallSeconds: 1_000_000)
+        #expect(state.admit(now: .seconds(59)) == .use(state.current!, renewalIsDue: false))
+        #expect(state.admit(now: .seconds(60)) == .use(state.current!, renewalIsDue: true))
+    }
+
     @Test("goes on being used when it cannot be renewed, without asking again at once")
     func failedRenewal() {
         var state = fresh()

@@ -53,6 +53,22 @@ import Testing
 }
 
 @Suite("Pace of messages") struct MessagePaceTests {
+    @Test("rests once several devices were refused in a short time, and not for one or for some over long")
+    func refusals() {
+        let begin = ContinuousClock.now
+        var pace = MessagePace(perSecond: 1_000, now: begin)
+        for second in 0..<10 {
+            let now = begin + .seconds(second)
+            pace.refused(now: now)
+            pace.refused(now: now)
+            #expect(pace.allowance(now: now) > 0)
+        }
+        let now = begin + .seconds(20)
+        for _ in 0..<MessagePace.refusedDeviceCount { pace.refused(now: now) }
+        #expect(pace.allowance(now: now + MessagePace.quotaPause - .milliseconds(1)) == 0)
+        #expect(pace.allowance(now: now + MessagePace.quotaPause) > 0)
+    }
+
     @Test("allows what its rate gives, and little at once")
     func rate() {
         let start = ContinuousClock.now

@@ -42,7 +42,7 @@ import Testing
             ),
             (
                 429, "RESOURCE_EXHAUSTED", "QUOTA_EXCEEDED",
-                FCMVerdict(.deferred(.fcmQuotaExceeded, delayMilliseconds: 60_000), .slowDown)
+                FCMVerdict(.deferred(.fcmQuotaExceeded, delayMilliseconds: 60_000), .countQuotaRefusal)
             ),
             (500, "INTERNAL", "INTERNAL", FCMVerdict(.deferred(.fcmInternal, delayMilliseconds: 10_000))),
             (503, "UNAVAILABLE", "UNAVAILABLE", FCMVerdict(.deferred(.fcmUnavailable, delayMilliseconds: 10_000))),
@@ -52,6 +52,22 @@ import Testing
         ] as [(Int, String, String?, FCMVerdict)])
     func codes(status: Int, name: String, errorCode: String?, expected: FCMVerdict) {
         #expect(verdict(status, body(status, name, errorCode)) == expected)
+    }
+
+    @Test(
+        "slows a project down for the project's quota, and not for a device's",
+        arguments: [
+            (#"{"subject":"project:42","description":"Messages per minute"}"#, .slowDown),
+            (#"{"subject":"x","description":"Quota of the project"}"#, .slowDown),
+            (#"{"subject":"device:abc","description":"Messages to a device of the project"}"#, .nothing),
+            (#"{"subject":"x","description":"y"}"#, .countQuotaRefusal),
+        ] as [(String, FCMVerdict.Consequence)])
+    func quotas(violation: String, expected: FCMVerdict.Consequence) {
+        let details =
+            #"[{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"QUOTA_EXCEEDED"},"#
+            + #"{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[\#(violation)]}]"#
+        let body = #"{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"","details":\#(details)}}"#
+        #expect(verdict(429, body).consequence == expected)
     }
 
     @Test(
