@@ -22,27 +22,45 @@ package struct StoredInstanceStart: Sendable {
 package struct StoredInstanceUpdate: Sendable {
     package let delivery: InstanceID
     package let request: InstanceUpdate
-    /// What the instance has from now on.
+    /// What is pushed, made of the request and of what the instance had when it was looked at. Stored is only what the request says.
+    package let command: UpdateCommand
+    package let basis: Basis
+
+    /// What becomes of an update that another delivery came before.
+    package enum Basis: Sendable {
+        /// It is out of date, unless this is still the newest delivery; nil when there was none.
+        case delivery(InstanceID?)
+        /// It is made of what the instance has by then, with the instance to itself.
+        case whatIsThere(@Sendable (InstanceMaterial) -> RemadeUpdate)
+    }
+
+    /// Puts it together.
+    package init(delivery: InstanceID, request: InstanceUpdate, command: UpdateCommand, basis: Basis) {
+        self.delivery = delivery
+        self.request = request
+        self.command = command
+        self.basis = basis
+    }
+}
+
+/// What an instance has, as far as an update shows it again.
+package struct InstanceMaterial: Sendable {
     package let attributes: [UInt8]
     package let contentState: [UInt8]
     package let deepLink: String?
-    /// The newest delivery when the command was made; another one makes it out of date. Nil: it is taken whatever came in between.
-    package let lastDelivery: InstanceID?
-    package let command: UpdateCommand
-
-    /// Puts it together.
-    package init(
-        delivery: InstanceID, request: InstanceUpdate, attributes: [UInt8], contentState: [UInt8], deepLink: String?,
-        lastDelivery: InstanceID?, command: UpdateCommand
-    ) {
-        self.delivery = delivery
-        self.request = request
+    /// Puts together what is stored.
+    package init(attributes: [UInt8], contentState: [UInt8], deepLink: String?) {
         self.attributes = attributes
         self.contentState = contentState
         self.deepLink = deepLink
-        self.lastDelivery = lastDelivery
-        self.command = command
     }
+}
+
+/// An update that was made anew.
+package enum RemadeUpdate: Sendable {
+    case made(UpdateCommand)
+    /// The push would have that many bytes, more than its service takes.
+    case tooLarge(byteCount: Int)
 }
 
 /// What became of an update in the ledger.
@@ -52,6 +70,8 @@ package enum InstanceUpdateAcceptance: Sendable {
     case over(InstanceState)
     /// Another delivery came in between; nothing is stored.
     case outOfDate
+    /// With what came in between the push would have that many bytes; nothing is stored.
+    case tooLarge(byteCount: Int)
 }
 
 /// A kind of live notification, as apps register it.

@@ -1,7 +1,7 @@
 /// Starts, updates and ends live notifications: makes pushes of what was asked for, and has them stored.
 package struct LiveNotifications: Sendable {
-    /// How often an update is made of what the instance has now; the last time it is taken whatever came in between, so that many at once
-    /// all get through.
+    /// How often an update is made of what the instance has now; the last time with the instance to itself, so that many at once all get
+    /// through.
     private static let attemptCount = 3
 
     private let ledger: any InstanceLedger
@@ -58,45 +58,55 @@ package struct LiveNotifications: Sendable {
                 return .unknownInstance
             }
             guard instance.state == .active else { return .over(instance.state) }
-            let update: StoredInstanceUpdate
-            do throws(FieldErrors) {
-                update = stored(
-                    try request.fitting(instance.notificationType), of: instance, isLast: attempt == Self.attemptCount)
-            } catch {
-                return .invalid(error)
-            }
-            let content = update.command.content
-            if let byteCount = excessByteCount(of: content, platform: instance.platform, application) {
-                return .tooLarge(byteCount: byteCount, limit: AdmissionLimits.payloadByteCount)
-            }
-            switch try await ledger.update(update, application: application) {
-            case .accepted:
-                announce()
-                return .accepted(request.instance)
-            case .unknownInstance: return .unknownInstance
-            case .over(let state): return .over(state)
-            case .outOfDate: continue
+            let fitting: InstanceUpdate
+            do throws(FieldErrors) { fitting = try request.fitting(instance.notificationType) } catch { return .invalid(error) }
+            let delivery = InstanceID.mint(milliseconds: nowMilliseconds())
+            let isLast = attempt == Self.attemptCount
+            switch remade(fitting, of: instance, instance.material, delivery: delivery, application) {
+            case .tooLarge(let byteCount): return .tooLarge(byteCount: byteCount, limit: AdmissionLimits.payloadByteCount)
+            case .made(let command):
+                let update = StoredInstanceUpdate(
+                    delivery: delivery, request: fitting, command: command,
+                    basis: isLast
+                        ? .whatIsThere { remade(fitting, of: instance, $0, delivery: delivery, application) }
+                        : .delivery(instance.lastDelivery?.id))
+                switch try await ledger.update(update, application: application) {
+                case .accepted:
+                    announce()
+                    return .accepted(request.instance)
+                case .unknownInstance: return .unknownInstance
+                case .over(let state): return .over(state)
+                case .tooLarge(let byteCount): return .tooLarge(byteCount: byteCount, limit: AdmissionLimits.payloadByteCount)
+                case .outOfDate: continue
+                }
             }
         }
         throw .unavailable
     }
 
-    private func stored(_ request: InstanceUpdate, of instance: Instance, isLast: Bool) -> StoredInstanceUpdate {
-        let delivery = InstanceID.mint(milliseconds: nowMilliseconds())
-        // What a device told of itself was not capped when it came.
-        let told = instance.contentState
+    /// The push of an update.
+    ///
+    /// - Parameters:
+    ///   - instance: what never changes of it counts.
+    ///   - told: what it has by then.
+    private func remade(
+        _ request: InstanceUpdate, of instance: Instance, _ told: InstanceMaterial, delivery: InstanceID,
+        _ application: Application
+    ) -> RemadeUpdate {
         let template = InstanceTemplate(rawValue: instance.notificationType)
-        let contentState = request.contentState ?? (try? template?.fitting(contentState: told)) ?? told
-        let deepLink = request.deepLink ?? instance.deepLink
-        let attributes = request.attributes ?? instance.attributes
+        // What a device told of itself was not capped when it came.
+        let contentState =
+            request.contentState ?? (try? template?.fitting(contentState: told.contentState)) ?? told.contentState
         let content = InstanceContent.update(
-            request.event, attributes: attributes, contentState: contentState, alert: request.alert,
+            request.event, attributes: request.attributes ?? told.attributes, contentState: contentState, alert: request.alert,
             mark: InstanceMark(
-                instance: request.instance, delivery: delivery, notificationType: instance.notificationType, deepLink: deepLink))
-        return StoredInstanceUpdate(
-            delivery: delivery, request: request, attributes: attributes,
-            contentState: contentState, deepLink: deepLink, lastDelivery: isLast ? nil : instance.lastDelivery?.id,
-            command: UpdateCommand(
+                instance: request.instance, delivery: delivery, notificationType: instance.notificationType,
+                deepLink: request.deepLink ?? told.deepLink))
+        if let byteCount = excessByteCount(of: content, platform: instance.platform, application) {
+            return .tooLarge(byteCount: byteCount)
+        }
+        return .made(
+            UpdateCommand(
                 activityID: "\(request.instance)", name: instance.notificationType, content: content,
                 secondsToLive: secondsToLive(of: request.event, until: instance.expiresAt)))
     }
@@ -120,6 +130,12 @@ package struct LiveNotifications: Sendable {
         if forms.isEmpty { forms.append(PayloadForm(service: .fcm)) }
         let byteCounts = forms.map { renderer.largestByteCount(of: content, form: $0, timestamp: nowMilliseconds() / 1_000) }
         return byteCounts.max().flatMap { $0 > AdmissionLimits.payloadByteCount ? $0 : nil }
+    }
+}
+
+extension Instance {
+    fileprivate var material: InstanceMaterial {
+        InstanceMaterial(attributes: attributes, contentState: contentState, deepLink: deepLink)
     }
 }
 

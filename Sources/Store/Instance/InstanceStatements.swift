@@ -61,13 +61,13 @@ enum InstanceStatements {
             on conflict (activity_number, device_id) do nothing
             """)
 
-    /// Whether it has ended, whether it has expired, its newest delivery, how many it has, what names its profile: app, instance. Its
-    /// row is locked.
+    /// Whether it has ended, whether it has expired, its newest delivery, how many it has, what names its profile, its attributes, content
+    /// state and deep link: app, instance. Its row is locked.
     static let lock = Statement(
         name: "instance_lock",
         text: """
             select ended_at is not null, expires_at <= unix_seconds(clock_timestamp()), last_delivery, delivery_count,
-                profile_label, profile_identifier
+                profile_label, profile_identifier, attributes, content_state, deep_link
             from live_instance
             where app_id = $1 and instance_id = $2
             for update

@@ -130,8 +130,21 @@ extension Store {
         guard locked.rowCount == 1 else { return (.unknownInstance, []) }
         if locked.bool(row: 0, column: 0) { return (.over(.ended), []) }
         if locked.bool(row: 0, column: 1) { return (.over(.expired), []) }
-        if let last = update.lastDelivery, InstanceID(locked.uuid(column: 2)) != last { return (.outOfDate, []) }
-        let pushed = try await push(update.command, activity: found, application: application, on: connection)
+        let command: UpdateCommand
+        switch update.basis {
+        case .delivery(let last):
+            if let last, InstanceID(locked.uuid(column: 2)) != last { return (.outOfDate, []) }
+            command = update.command
+        case .whatIsThere(let remake):
+            let material = InstanceMaterial(
+                attributes: locked.bytes(row: 0, column: 6), contentState: locked.bytes(row: 0, column: 7),
+                deepLink: locked.optionalText(column: 8))
+            switch remake(material) {
+            case .made(let remade): command = remade
+            case .tooLarge(let byteCount): return (.tooLarge(byteCount: byteCount), [])
+            }
+        }
+        let pushed = try await push(command, activity: found, application: application, on: connection)
         let calls = changes(by: update, number: locked.int32(row: 0, column: 3) + 1, pushed.notification, application)
         _ = try await connection.run(calls)
         return (.accepted, pushed.superseded)
@@ -168,8 +181,9 @@ extension Store {
             StatementCall(
                 InstanceStatements.change,
                 key + [
-                    .uuid(update.delivery.value), .bytes(update.attributes), .bytes(update.contentState),
-                    Parameter(update.deepLink), .bool(isEnd), .null,
+                    .uuid(update.delivery.value), update.request.attributes.map(Parameter.bytes) ?? .null,
+                    update.request.contentState.map(Parameter.bytes) ?? .null, Parameter(update.request.deepLink), .bool(isEnd),
+                    .null,
                 ]),
             StatementCall(
                 InstanceStatements.addDelivery,

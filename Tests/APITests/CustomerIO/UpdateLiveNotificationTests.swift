@@ -28,21 +28,23 @@ import Testing
         #expect(response.text == #"{"instance_id":"01JZ6Q8W3N4T5V6X7Y8Z9A0B1C"}"#)
         let update = try #require(updates.first)
         #expect(update.command.content.event.name == event && update.request.instance == Self.id)
-        #expect(update.contentState == Array(#"{ "step" : 2 }"#.utf8) && update.attributes == Array(#"{"b" : 2}"#.utf8))
-        #expect(update.deepLink == "app://2" && update.request.alert == InstanceAlert(title: "T", body: "B", sound: nil))
+        let content = update.command.content
+        #expect(content.contentState == Array(#"{ "step" : 2 }"#.utf8) && content.attributes == Array(#"{"b" : 2}"#.utf8))
+        #expect(content.instance?.deepLink == "app://2")
+        #expect(update.request.alert == InstanceAlert(title: "T", body: "B", sound: nil))
         #expect(update.command.activityID == "01JZ6Q8W3N4T5V6X7Y8Z9A0B1C")
     }
 
     @Test("ends with the last state when none is given", arguments: [nil, "null", "{}"])
     func endWithoutState(literal: String?) async {
         #expect(await send("end", Body.liveEnd.with("content_state", literal)).status == 200)
-        #expect(updates.first?.contentState == Array(#"{"step":1}"#.utf8))
+        #expect(updates.first?.command.content.contentState == Array(#"{"step":1}"#.utf8))
     }
 
     @Test("keeps the attributes when an operation has none", arguments: [nil, "null", "{}"])
     func attributes(literal: String?) async {
         #expect(await send("update", Body.liveUpdate.with("attributes", literal)).status == 200)
-        #expect(updates.first?.attributes == Array(#"{"a":1}"#.utf8))
+        #expect(updates.first?.command.content.attributes == Array(#"{"a":1}"#.utf8))
     }
 
     /// An event, a member, what it is set to, and what is said of it.
@@ -126,7 +128,8 @@ import Testing
             ])
         let state = #"{"status":"S","segmentsTotal":3,"segmentsComplete":-1}"#
         #expect(await send(event, Body.liveUpdate.with("content_state", state)).status == 200)
-        #expect(updates.map(\.contentState) == [Array(#"{"status":"S","segmentsTotal":3,"segmentsComplete":0}"#.utf8)])
-        #expect(updates.first?.request.contentState == updates.first?.contentState)
+        let shown = Array(#"{"status":"S","segmentsTotal":3,"segmentsComplete":0}"#.utf8)
+        #expect(updates.map(\.command.content.contentState) == [shown])
+        #expect(updates.first?.request.contentState == updates.first?.command.content.contentState)
     }
 }

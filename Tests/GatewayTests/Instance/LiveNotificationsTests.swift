@@ -82,6 +82,10 @@ private struct StateRenderer: PayloadRenderer {
     }
 }
 
+extension StoredInstanceUpdate {
+    fileprivate var lastDelivery: InstanceID? { if case .delivery(let last) = basis { last } else { nil } }
+}
+
 @Suite("Live notifications") struct LiveNotificationsTests {
     private static let application = Application(
         id: ApplicationID(rawValue: 1), publicID: UUID(high: 0, low: 1), name: "app", bundleID: "com.example.app",
@@ -194,8 +198,9 @@ private struct StateRenderer: PayloadRenderer {
             return
         }
         let stored = try #require(ledger.with { $0.updates.first })
-        #expect(stored.contentState == Array(#"{"step":1}"#.utf8) && stored.attributes == Array(#"{"a":1}"#.utf8))
-        #expect(stored.deepLink == "app://kept" && stored.lastDelivery == InstanceID(UUID(high: 0, low: 1)))
+        #expect(stored.command.content.attributes == Array(#"{"a":1}"#.utf8) && stored.request.attributes == nil)
+        #expect(stored.request.contentState == nil && stored.request.deepLink == nil)
+        #expect(stored.lastDelivery == InstanceID(UUID(high: 0, low: 1)))
         #expect(stored.command.content.event == .end && stored.command.activityID == "\(id)")
         let pushed = String(decoding: stored.command.content.deviceContentState, as: UTF8.self)
         #expect(pushed.hasPrefix(#"{"step":1,"cioMetadata":{"deliveryId":"\#(stored.delivery)","#))
@@ -213,7 +218,7 @@ private struct StateRenderer: PayloadRenderer {
                 $0.updates = []
             }
             _ = try await flow.update(update(.end, contentState: nil), application: Self.application)
-            #expect(ledger.with { $0.updates.map(\.contentState) } == [Array(shown.utf8)])
+            #expect(ledger.with { $0.updates.map(\.command.content.contentState) } == [Array(shown.utf8)])
         }
     }
 
@@ -230,13 +235,13 @@ private struct StateRenderer: PayloadRenderer {
             return
         }
         let updates = ledger.with { $0.updates }
-        #expect(updates.map(\.contentState) == [Array(#"{"step":1}"#.utf8), Array(#"{"step":7}"#.utf8)])
+        #expect(updates.map(\.command.content.contentState) == [Array(#"{"step":1}"#.utf8), Array(#"{"step":7}"#.utf8)])
         #expect(updates.map(\.lastDelivery) == [1, 2].map { InstanceID(UUID(high: 0, low: $0)) })
         // One call, however often it was made.
         #expect(ledger.with { $0.calls } == ["admit", "read", "update", "read", "update"])
     }
 
-    @Test("is taken the third time, whatever came in between: many at once all get through")
+    @Test("is made of what is there the third time, whatever came in between: many at once all get through")
     func insists() async throws {
         ledger.with {
             $0.instances = [instance(lastDelivery: 1)]
@@ -247,7 +252,21 @@ private struct StateRenderer: PayloadRenderer {
             return
         }
         let id = InstanceID(UUID(high: 0, low: 1))
-        #expect(ledger.with { $0.updates.map(\.lastDelivery) } == [id, id, nil])
+        let updates = ledger.with { $0.updates }
+        #expect(updates.map(\.lastDelivery) == [id, id, nil])
+        guard case .whatIsThere(let remake) = updates[2].basis else {
+            Issue.record("not made anew")
+            return
+        }
+        let there = { (attributes: String) in
+            InstanceMaterial(attributes: Array(attributes.utf8), contentState: [], deepLink: "app://there")
+        }
+        guard case .made(let command) = remake(there(#"{"b":2}"#)) else {
+            Issue.record("too large")
+            return
+        }
+        #expect(command.content.attributes == Array(#"{"b":2}"#.utf8))
+        #expect(command.content.instance?.deepLink == "app://there")
     }
 
     @Test(

@@ -229,6 +229,54 @@ private struct NoPayload: PayloadRenderer {
         }
     }
 
+    @Test("keep what an update does not name, although another one changed it since it was made")
+    func keepsOthers() async throws {
+        try await Self.with { fixture, flow in
+            let id = try await Self.begin(Self.start(), flow, fixture)
+            try await fixture.session.execute("begin; select from live_instance for update")
+            async let decision = flow.update(Self.update(id), application: fixture.application)
+            try await fixture.waitUntilBlocked()
+            try await fixture.session.execute(
+                """
+                update live_instance set attributes = '{"home":"B"}', deep_link = 'app://other', content_state = '{"score":7}';
+                commit
+                """)
+            guard case .accepted = try await decision else { throw FixtureError.unexpected("not accepted") }
+            let instance = try await Self.read(id, fixture)
+            #expect(instance.attributes == Array(#"{"home":"B"}"#.utf8) && instance.deepLink == "app://other")
+            #expect(instance.contentState == Array(#"{"score":2}"#.utf8))
+        }
+    }
+
+    @Test("are pushed as they are when the update has them to itself")
+    func remakes() async throws {
+        try await Self.with { fixture, flow in
+            let id = try await Self.begin(Self.start(), flow, fixture)
+            let application = fixture.application
+            func accept(_ remake: @escaping @Sendable (InstanceMaterial) -> RemadeUpdate) async throws -> InstanceUpdateAcceptance
+            {
+                let command = UpdateCommand(activityID: "\(id)", name: "old", content: StoreFixture.content(.update))
+                let update = StoredInstanceUpdate(
+                    delivery: InstanceID.mint(milliseconds: 1), request: Self.update(id), command: command,
+                    basis: .whatIsThere(remake))
+                return try await fixture.store.update(update, application: application)
+            }
+            let taken = try await accept { there in
+                let name = String(decoding: there.attributes, as: UTF8.self) + String(decoding: there.contentState, as: UTF8.self)
+                return .made(
+                    UpdateCommand(
+                        activityID: "\(id)", name: name + (there.deepLink ?? ""), content: StoreFixture.content(.update)))
+            }
+            guard case .accepted = taken else { throw FixtureError.unexpected("\(taken)") }
+            #expect(
+                try await fixture.text("select name from notification order by notification_id desc limit 1")
+                    == #"{"home" : "A"}{"score":1.50}app://match"#)
+            let refused = try await accept { _ in .tooLarge(byteCount: 4_097) }
+            guard case .tooLarge(4_097) = refused else { throw FixtureError.unexpected("\(refused)") }
+            #expect(try await fixture.number("select count(*) from notification") == 2)
+        }
+    }
+
     @Test("have ten calls a second, counted over all daemons")
     func limitsRate() async throws {
         try await StoreFixture.with { fixture in
