@@ -191,6 +191,23 @@ import Testing
         #expect(api.outcomes == [.applied: 1, .foreign: 1])
     }
 
+    @Test("without messages, reports are kept apart by device, and openings by their time; what is told again is not")
+    func withoutMessages() async {
+        let unnamed = { (event: String) in event.replacing(#""messageId":"m-1","#, with: "") }
+        let other = Told.endedProperties.with("deviceId", #""ab02""#)
+        for properties in [Told.endedProperties, other, other] { _ = await api.tell(unnamed(Told.activity(properties))) }
+        let keys = api.instances.with { $0.reports.map(\.messageID) }
+        #expect(keys.count == 3 && keys[0] != keys[1] && keys[1] == keys[2])
+        #expect(keys.allSatisfy { $0.hasPrefix("end \(Told.instance) ") && $0.utf8.count <= 128 && !$0.contains("ab0") })
+        let opened = Told.deliveredProperties.with("metric", #""opened""#)
+        for moment in ["07:00:00Z", "07:00:01Z", "07:00:01Z"] {
+            let more = #","timestamp":"2027-01-15T\#(moment)""#
+            _ = await api.tell(unnamed(Told.track("Report Delivery Event", opened.text, more: more)))
+        }
+        let counts = api.instances.with { $0.counts }
+        #expect(counts.count == 3 && counts[0] != counts[1] && counts[1] == counts[2])
+    }
+
     // MARK: Deliveries
 
     @Test("a delivered or opened push is counted by message, with a user or without")

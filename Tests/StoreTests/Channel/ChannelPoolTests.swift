@@ -84,6 +84,16 @@ import Testing
         }
     }
 
+    @Test("takes identifiers of up to 512 bytes, ours and others'")
+    func longIdentifiers() async throws {
+        try await StoreFixture.withChannels { fixture in
+            let longest = String(repeating: "f", count: ChannelPlan.identifierByteCount)
+            #expect(try await fixture.compare([longest]).foreignCount == 1)
+            try await fixture.addChannel(String(repeating: "p", count: ChannelPlan.identifierByteCount))
+            #expect(try await fixture.channelStates().keys.allSatisfy { $0.utf8.count == 512 })
+        }
+    }
+
     @Test("leaves the channel of an activity whose name is in use at the moment")
     func retiresUnlocked() async throws {
         try await StoreFixture.withChannels { fixture in

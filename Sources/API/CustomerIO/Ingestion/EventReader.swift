@@ -1,5 +1,6 @@
 import Gateway
 import JSON
+import Security
 
 /// Reads one event as Customer.io's SDKs write it (customerio-ios 4.7.5, customerio-android). Members it does not know are left alone.
 struct EventReader {
@@ -175,11 +176,12 @@ struct EventReader {
         default: throw DroppedEvent("\(path)properties.eventType", .notOneOf(#""start", "update" or "end""#))
         }
         let instance = try instance()
+        let key = messageID ?? "\(kind.name) \(instance) \(Self.digest(of: named.token))"
         let report = InstanceReport(
             event: kind, instance: instance, pushToken: named.token,
             profile: [AliasReference(label: DeviceProfile.externalIDLabel.text, identifier: user)],
             notificationType: try identifier("notificationType"), platform: named.platform, attributes: try object("attributes"),
-            contentState: try object("contentState"), at: time, messageID: messageID ?? "\(kind.name) \(instance)")
+            contentState: try object("contentState"), at: time, messageID: key)
         return .report(report, device: try registration(of: named, user: user))
     }
 
@@ -195,7 +197,8 @@ struct EventReader {
         guard let text = properties?["deliveryId"]?.string else { throw DroppedEvent("\(path)properties.deliveryId", .missing) }
         // Ordinary pushes, which others sent, have identifiers of another form.
         guard let delivery = InstanceID(text) else { throw DroppedEvent(.unknownDelivery) }
-        let kind = isOpened ? "opened" : "delivered"
+        // A card may be opened more than once; told again, an event has its time again.
+        let kind = isOpened ? "opened\(toldTime.map { " \($0.rawValue)" } ?? "")" : "delivered"
         return .delivery(delivery, isOpened: isOpened, messageID: messageID ?? "\(kind) \(delivery)")
     }
 
@@ -205,10 +208,12 @@ struct EventReader {
     private var messageID: String? { event["messageId"].flatMap { try? FieldRule.shortText($0) } }
 
     /// When it happened, by the device's clock, which may be wrong: never later than now.
-    private var time: Int64 {
-        let told = event["timestamp"]?.string.flatMap { UnixMilliseconds(dateText: $0) }
-        return min(told?.seconds ?? now, now)
-    }
+    private var time: Int64 { min(toldTime?.seconds ?? now, now) }
+
+    private var toldTime: UnixMilliseconds? { event["timestamp"]?.string.flatMap { UnixMilliseconds(dateText: $0) } }
+
+    /// Tells devices apart in what is kept of their reports, without their tokens.
+    private static func digest(of token: [UInt8]) -> String { Hexadecimal.encode(SHA256.digest(token)) }
 
     private func instance() throws(DroppedEvent) -> InstanceID {
         try required("cioInstanceId") { value throws(FieldProblem) in
