@@ -571,6 +571,8 @@ create table if not exists broadcast_instance (
 ) with (fillfactor = 80);
 create index if not exists broadcast_instance_newest on broadcast_instance (campaign_number, started_at desc);
 create index if not exists broadcast_instance_age on broadcast_instance (started_at);
+create index if not exists broadcast_instance_dismissal on broadcast_instance (dismissal_date)
+    where ended_at is null and dismissal_date is not null;
 
 -- The queue ------------------------------------------------------------------------------------------------------------------------
 

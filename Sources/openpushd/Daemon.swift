@@ -150,6 +150,7 @@ struct Daemon: Sendable {
             logger: logger)
         let keepingUp = Task { await upkeep.run() }
         let keepingChannels = Task(executorPreference: services[0].loop) { await first.keeper.run() }
+        let dismissing = Task(executorPreference: services[0].loop) { await first.dismisser.run() }
         let working = Task {
             // What a worker claims of a dead one is unknown as a whole: the journals go first.
             await watch.firstLook()
@@ -168,6 +169,7 @@ struct Daemon: Sendable {
         }
         keepingUp.cancel()
         keepingChannels.cancel()
+        dismissing.cancel()
         await bell.stop()
         let begunAt = ContinuousClock.now
         for service in services {

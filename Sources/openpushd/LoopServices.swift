@@ -42,6 +42,7 @@ struct FirstLoopServices: Sendable {
     let accounts: AccessTokenMinters
     let channelManager: ChannelManager
     let keeper: ChannelKeeper
+    let dismisser: BroadcastDismisser
 
     init(loop: EventLoop, store: Store, shared: SharedServices) {
         providers = ProviderTokenMinters(vault: store)
@@ -52,6 +53,9 @@ struct FirstLoopServices: Sendable {
         keeper = ChannelKeeper(
             executor: loop, directory: store, service: channelManager, clock: SystemClocks.fanOut(on: loop),
             logger: shared.logger, metrics: shared.metrics)
+        dismisser = BroadcastDismisser(
+            executor: loop, dismissals: store, clock: SystemClocks.fanOut(on: loop), logger: shared.logger,
+            announce: { [workers = shared.workers] in workers.ring() })
     }
 }
 

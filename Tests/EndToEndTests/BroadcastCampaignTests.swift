@@ -84,6 +84,30 @@ import Testing
         }
     }
 
+    @Test("take the cards away at the dismissal date by themselves, by channel and by token")
+    func dismissal() async throws {
+        try await Deployment.run { gateway in
+            let channel = try #require(try await gateway.createCampaign("match"))
+            try await gateway.registerDevices(1...1, more: #","os_version":"17.6""#)
+            #expect(gateway.simulator.subscribe(Self.bytes("start", 9), to: channel, environment: .production))
+            let start = try await gateway.broadcast(
+                "start", Deployment.broadcastBody("match", isStart: true, score: 3, more: #","dismissal_date":9000000000"#))
+            let instance = try #require(start.json?["data"]?["instance_id"]?.string, "\(start.text)")
+            try await Self.waitForNotifications(1, gateway)
+            try await gateway.registerUpdateTokens(1...1, activity: instance)
+
+            try await gateway.execute("update broadcast_instance set dismissal_date = unix_seconds(now()) - 1")
+            try await Self.waitForNotifications(2, gateway)
+            #expect(gateway.simulator.requests(RequestQuery(token: Self.bytes("update", 1))).map(\.reading.event) == [.end])
+            let last = try #require(gateway.simulator.channels().first?.messages.last)
+            let root = try JSONDocument(parsing: last.payload).root["aps"]
+            #expect(root?["event"]?.string == "end" && root?["content-state"]?["score"]?.integer == 3)
+            #expect(root?["dismissal-date"]?.integer != nil && root?["alert"] == nil)
+            let late = try await gateway.broadcast("update", Deployment.broadcastBody("match", score: 4))
+            #expect(late.status == 403 && late.text.contains("Dismissal date is already passed"), "\(late.text)")
+        }
+    }
+
     @Test("use one channel for one instance after the other, with states that rise")
     func instances() async throws {
         try await Deployment.run { gateway in

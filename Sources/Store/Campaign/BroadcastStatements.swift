@@ -4,8 +4,7 @@ import PostgreSQL
 enum BroadcastStatements {
     static let all = [
         lockNames, known, runningCount, unended, overtake, begin, add, takeChannels, takeReserved, silenceEarlier, named, newest,
-        change,
-        clock,
+        change, clock, nextDismissal, dueCampaigns, due, lastState, dismissed,
     ]
 
     /// Seconds since 1970, as the database's clock has them.
@@ -174,5 +173,59 @@ enum BroadcastStatements {
             set latest_digest = $3, dismissal_date = coalesce($4, dismissal_date),
                 ended_at = case when $5::boolean then clock_timestamp() end, was_dismissed = $6
             where app_id = $1 and instance_id = $2
+            """)
+
+    // MARK: Dismissal
+
+    private static let isDue = "ended_at is null and dismissal_date <= unix_seconds(clock_timestamp())"
+
+    /// Seconds until the next dismissal date.
+    static let nextDismissal = Statement(
+        name: "broadcast_next_dismissal",
+        text: """
+            select min(dismissal_date) - unix_seconds(clock_timestamp())
+            from broadcast_instance
+            where ended_at is null and dismissal_date is not null
+            """)
+
+    /// Apps and campaigns of instances whose date has come: most of them.
+    static let dueCampaigns = Statement(
+        name: "broadcast_due_campaigns",
+        text: """
+            select app_id, campaign_number
+            from broadcast_instance
+            where \(isDue)
+            order by dismissal_date
+            limit $1
+            """)
+
+    /// The instances of a campaign whose date has come: campaign.
+    static let due = Statement(
+        name: "broadcast_due",
+        text: """
+            select \(columns)
+            from broadcast_instance as instance
+            where campaign_number = $1 and \(isDue)
+            order by instance.activity_number
+            """)
+
+    /// What was pushed of an instance last: app, instance.
+    static let lastState = Statement(
+        name: "broadcast_last_state",
+        text: """
+            select notification.name, notification.event, notification.content
+            from broadcast_instance as instance
+                join activity using (activity_number)
+                join notification on notification.notification_id = activity.latest_notification
+            where instance.app_id = $1 and instance.instance_id = $2
+            """)
+
+    /// App, instance.
+    static let dismissed = Statement(
+        name: "broadcast_dismissed",
+        text: """
+            update broadcast_instance
+            set ended_at = clock_timestamp(), was_dismissed = true
+            where app_id = $1 and instance_id = $2 and ended_at is null
             """)
 }

@@ -197,6 +197,50 @@ private struct NoPayload: PayloadRenderer {
         }
     }
 
+    /// Lets the dismissal date of an instance come.
+    private static func letDateCome(_ instance: String, _ fixture: StoreFixture) async throws {
+        try await fixture.session.execute(
+            "update broadcast_instance set dismissal_date = unix_seconds(now()) - 1 where instance_id = '\(instance)'")
+    }
+
+    @Test("end by themselves at their dismissal date, once, with the state they had last")
+    func dismissesItself() async throws {
+        try await Self.with { fixture, campaign in
+            #expect(try await fixture.store.secondsToNextDismissal() == nil)
+            try await Self.start(campaign, "a", dismissalDate: 9_000_000_000, fixture)
+            try await Self.push(.update, campaign, score: 7, fixture)
+            #expect(try await fixture.store.dismissDue(limit: 20) == 0)
+            #expect(try #require(try await fixture.store.secondsToNextDismissal()) > 1_000_000_000)
+            try await Self.letDateCome("a", fixture)
+            #expect(try #require(try await fixture.store.secondsToNextDismissal()) < 0)
+            // Two daemons at once.
+            async let other = fixture.store.dismissDue(limit: 20)
+            let counts = try await (fixture.store.dismissDue(limit: 20), other)
+            #expect(counts.0 + counts.1 == 1)
+            #expect(try await fixture.store.secondsToNextDismissal() == nil)
+            #expect(try await fixture.number("select count(*) from notification where event = 2") == 1)
+            let content = try #require(
+                try await fixture.text("select convert_from(content, 'UTF8') from notification where event = 2"))
+            #expect(content.contains(#""content_state":{"score":7}"#) && content.contains(#""alerts":[]"#), "\(content)")
+            #expect(try await fixture.number("select count(*) from activity where ended_at is null") == 0)
+            try await Self.push(.end, campaign, instance: "a", score: 8, expecting: .dismissed, fixture)
+        }
+    }
+
+    @Test("whose dismissal date has come are ended by the next start too")
+    func dismissedByNext() async throws {
+        try await Self.with { fixture, campaign in
+            try await Self.start(campaign, "a", dismissalDate: 9_000_000_000, fixture)
+            try await Self.letDateCome("a", fixture)
+            try await Self.start(campaign, "b", fixture)
+            #expect(
+                try await fixture.text(
+                    "select activity_id from notification join activity using (activity_number) where event = 2") == "a")
+            #expect(try await fixture.store.dismissDue(limit: 20) == 0)
+            #expect(try await Self.push(.update, campaign, fixture) == "b")
+        }
+    }
+
     @Test("leave the place of one that is too old to be updated to the next, and end its activity")
     func overtakes() async throws {
         try await Self.with { fixture, campaign in
