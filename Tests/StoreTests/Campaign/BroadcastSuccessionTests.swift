@@ -131,6 +131,8 @@ struct BroadcastSuccessionTests {
     func sameName() async throws {
         try await BroadcastTests.with { fixture, campaign in
             let other = try await CampaignTests.create(CampaignTests.campaign("cup"), fixture)
+            // Its token makes the type known: else one start would wait for the other on the way.
+            try await fixture.addDevice(1)
             try await fixture.session.execute(
                 "begin; select pg_advisory_xact_lock(\(fixture.application.id), hashtext('a'))")
             let application = fixture.application
