@@ -664,7 +664,34 @@ create table if not exists delivery_retry (
     not_before       timestamptz not null,
     primary key (notification_id, device_id)
 );
-create index if not exists delivery_retry_due on delivery_retry (not_before);
+-- The app of the notification: what is due is looked for app by app, so that one app's millions are not walked through for another's few.
+alter table delivery_retry add column if not exists app_id int;
+-- Daemons of an earlier version do not name the app.
+create or replace function set_retry_app() returns trigger language plpgsql as $$
+begin
+    new.app_id := (select app_id from fan_out where notification_id = new.notification_id);
+    return new;
+end $$;
+create or replace trigger delivery_retry_app before insert on delivery_retry
+    for each row when (new.app_id is null) execute function set_retry_app();
+drop index if exists delivery_retry_due;
+create index if not exists delivery_retry_app_due on delivery_retry (app_id, not_before);
+create index if not exists delivery_retry_fan_out_due on delivery_retry (notification_id, is_targeted, not_before);
+update delivery_retry as retry
+set app_id = fan_out.app_id
+from fan_out
+where retry.app_id is null and fan_out.notification_id = retry.notification_id;
+
+-- Tokens that APNs answered with "too many requests", until when they are left alone, whatever is to be sent. A crash of the server
+-- forgives them.
+create unlogged table if not exists quiet_token (
+    activity_number  bigint not null,
+    device_id        bigint not null,
+    token            bytea not null,
+    until            timestamptz not null,
+    primary key (activity_number, device_id)
+);
+create index if not exists quiet_token_until on quiet_token (until);
 
 create table if not exists click (
     notification_id  bigint not null,

@@ -33,8 +33,20 @@ struct ChunkOutcome {
             case .retry(let attempt, let notBefore):
                 record.retries.append(RetryRecord(device: device, attempt: attempt, notBefore: notBefore))
             }
+            if case .deferred(.tooManyRequests, let delayMilliseconds) = outcome {
+                let until = quietEnd(after: decision, delayMilliseconds: delayMilliseconds, now: now)
+                record.quietTokens.append(QuietToken(device: device, token: chunk.tokens[index], until: until))
+            }
         }
         return record
+    }
+
+    /// Until when a token is left alone that was sent too much: as long as this push of it waits, or would have.
+    private func quietEnd(
+        after decision: DeliveryDecision, delayMilliseconds: Int64, now: UnixMilliseconds
+    ) -> UnixMilliseconds {
+        if case .retry(_, let notBefore) = decision { return notBefore }
+        return UnixMilliseconds(rawValue: now.rawValue + min(delayMilliseconds, RetryPolicy.longestDelayMilliseconds))
     }
 
     /// An accepted start that put its device on a channel says so.

@@ -153,6 +153,19 @@ package struct DeadToken: Hashable, Sendable {
     }
 }
 
+/// A token that APNs wants to be left alone for a while, whatever is to be sent.
+package struct QuietToken: Hashable, Sendable {
+    package let device: Int64
+    package let token: [UInt8]
+    package let until: UnixMilliseconds
+    /// Puts the three together.
+    package init(device: Int64, token: [UInt8], until: UnixMilliseconds) {
+        self.device = device
+        self.token = token
+        self.until = until
+    }
+}
+
 /// All that closing one chunk stores.
 package struct ChunkRecord: Sendable {
     package let chunk: ChunkID
@@ -160,6 +173,7 @@ package struct ChunkRecord: Sendable {
     package var deliveries: [DeliveryRecord] = []
     package var retries: [RetryRecord] = []
     package var deadTokens: [DeadToken] = []
+    package var quietTokens: [QuietToken] = []
     /// A record without outcomes yet.
     package init(chunk: ChunkID, event: ActivityEvent) {
         self.chunk = chunk

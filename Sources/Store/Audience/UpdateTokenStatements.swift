@@ -114,8 +114,8 @@ enum UpdateTokenStatements {
     private static func lateJoiner(condition: String) -> String {
         """
         with late as (
-            insert into delivery_retry (notification_id, device_id, attempt, is_targeted, not_before)
-            select fan_out.notification_id, $2, 0, false, clock_timestamp()
+            insert into delivery_retry (notification_id, device_id, attempt, is_targeted, not_before, app_id)
+            select fan_out.notification_id, $2, 0, false, clock_timestamp(), fan_out.app_id
             from fan_out join notification using (notification_id)
             where fan_out.notification_id = $1 and notification.expires_at > unix_seconds(now())
                 and $3 > unix_seconds(now()) - case fan_out.event

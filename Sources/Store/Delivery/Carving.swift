@@ -18,6 +18,7 @@ extension Store {
         let page = try await run([StatementCall(ChunkClaimStatements.durable), call])[1]
         // No row: another worker read the last page meanwhile, or the fan-out was superseded.
         guard page.rowCount > 0 else { return nil }
+        // Nobody is left, or nobody of this page may be pushed now.
         guard !page.isNull(row: 0, column: 4) else {
             try await finish([notification])
             return nil
@@ -102,17 +103,25 @@ enum CarvingStatements {
         text: "select app_id, type_ids is not null from fan_out where notification_id = $1")
 
     /// A page of tokens becomes a claimed chunk: the part both kinds share. `page` reads the tokens behind the watermark.
-    private static func carve(name: String, page: String, passed: String = "") -> Statement {
+    ///
+    /// - Parameters:
+    ///   - hasQuiet: whether tokens of the page may have to be left alone for a while.
+    ///   - quietUntil: until when a token is left alone; null for not at all.
+    ///   - passed: what else is done with the devices of the page.
+    private static func carve(
+        name: String, page: String, hasQuiet: String = "false", quietUntil: String = "null::timestamptz", passed: String = ""
+    ) -> Statement {
         Statement(
             name: name,
             text: """
                 with open as materialized (
-                    select notification_id, app_id, type_id, activity_number, watermark, chunk_count, has_languages, joins_channels
+                    select notification_id, app_id, type_id, activity_number, watermark, chunk_count, has_languages, joins_channels,
+                        \(hasQuiet) as has_quiet
                     from fan_out
                     where notification_id = $1 and not is_carved
                     for no key update),
                 page as materialized (
-                    select found.device_id, found.token, found.service,
+                    select found.device_id, found.token, found.service, found.quiet_until,
                         case when open.has_languages then (
                             select device.language from device
                             where device.app_id = open.app_id and device.device_id = found.device_id) end as language,
@@ -120,26 +129,29 @@ enum CarvingStatements {
                             select joins_channels(device.os_version) from device
                             where device.app_id = open.app_id and device.device_id = found.device_id) end as joins_channel
                     from open, lateral (
-                        select token.device_id, token.token, token.service
+                        select token.device_id, token.token, token.service, \(quietUntil) as quiet_until
                         \(page) and token.device_id > open.watermark
                         order by token.device_id
                         limit $3) as found),
-                edge as materialized (select max(device_id) as high, count(*)::int as total from page),
+                edge as materialized (
+                    select max(device_id) as high, count(*)::int as total,
+                        (count(*) filter (where quiet_until is null))::int as claimed
+                    from page),
                 moved as (
                     update fan_out
                     set watermark = coalesce(edge.high, open.watermark), is_carved = edge.total < $3,
-                        chunk_count = open.chunk_count + case when edge.total > 0 then 1 else 0 end
+                        chunk_count = open.chunk_count + case when edge.claimed > 0 then 1 else 0 end
                     from open, edge
                     where fan_out.notification_id = open.notification_id),
                 \(passed)carved as (
                     insert into fan_out_chunk
                         (notification_id, number, state, owner, epoch, low, high, claimed_at, targeted)
-                    select open.notification_id, open.chunk_count, 1, $2, 1, open.watermark, edge.high, now(), edge.total
+                    select open.notification_id, open.chunk_count, 1, $2, 1, open.watermark, edge.high, now(), edge.claimed
                     from open, edge
-                    where edge.total > 0)
+                    where edge.claimed > 0)
                 select open.app_id, open.chunk_count, open.has_languages, open.joins_channels, page.device_id, page.token,
                     page.service, page.language, coalesce(page.joins_channel, false)
-                from open left join page on true
+                from open left join page on page.quiet_until is null
                 order by page.device_id
                 """)
     }
@@ -150,7 +162,8 @@ enum CarvingStatements {
         page: "from start_token as token where token.app_id = open.app_id and token.type_id = open.type_id")
 
     // A device that registered while the fan-out ran is on the page with its token, and is no late joiner then: both were
-    // committed at once, so that this statement sees both or neither.
+    // committed at once, so that this statement sees both or neither. One that APNs wants to be left alone becomes a late joiner
+    // whose time comes when it may be pushed again; whether there is any is looked up once a page.
     /// Notification, worker, most devices, window in seconds.
     static let updatePage = carve(
         name: "carving_update_page",
@@ -159,11 +172,30 @@ enum CarvingStatements {
             where token.activity_number = open.activity_number and token.ended_at is null
                 and token.started_at > unix_seconds(now()) - $4
             """,
+        hasQuiet: """
+            exists (
+                select from quiet_token as quiet where quiet.activity_number = fan_out.activity_number and quiet.until > now())
+            """,
+        quietUntil: """
+            case when open.has_quiet then (
+                select quiet.until
+                from quiet_token as quiet
+                where quiet.activity_number = open.activity_number and quiet.device_id = token.device_id
+                    and quiet.token = token.token and quiet.until > now()) end
+            """,
         passed: """
             reached as (
                 delete from delivery_retry as retry
                 using page
-                where retry.notification_id = $1 and retry.device_id = page.device_id and not retry.is_targeted),
+                where retry.notification_id = $1 and retry.device_id = page.device_id and not retry.is_targeted
+                    and page.quiet_until is null),
+            postponed as (
+                insert into delivery_retry (notification_id, device_id, attempt, is_targeted, not_before, app_id)
+                select open.notification_id, page.device_id, 0, false, page.quiet_until, open.app_id
+                from open, page
+                where page.quiet_until is not null
+                order by page.device_id
+                on conflict (notification_id, device_id) do update set not_before = excluded.not_before),
 
             """)
 

@@ -18,14 +18,30 @@ enum ChunkClaimStatements {
     /// Whether a retry may be claimed: a late joiner waits until the fan-out has passed it, for the fan-out may still reach it.
     private static let isReachable = "(retry.is_targeted or fan_out.is_carved or fan_out.watermark >= retry.device_id)"
 
-    // A look-up for each retry. As a join it was now and then planned, few retries being known, as a walk through all fan-outs.
-    private static let fanOutOfRetry = """
-        cross join lateral (
-            select event, is_carved, watermark
-            from fan_out
-            where notification_id = retry.notification_id and app_id <> all($1::int[]) and notification_id <> all($2::bigint[])
-                and not is_superseded
-            offset 0) as fan_out
+    // Apps that have retries are hopped through by the index: those that are passed over cost one step each, however many retries they
+    // have. Of the others, retries are looked at from the one that is due first, each with a look-up of its fan-out; as a join that was
+    // now and then planned, few retries being known, as a walk through all fan-outs.
+    /// The first retry of each app that may be claimed once it is due: apps and fan-outs to pass over.
+    private static let firstRetries = """
+        with recursive waiting (app_id) as (
+            (select app_id from delivery_retry where app_id is not null order by app_id limit 1)
+            union all
+            select following.app_id
+            from waiting cross join lateral (
+                select retry.app_id from delivery_retry as retry where retry.app_id > waiting.app_id order by retry.app_id limit 1)
+                    as following)
+        select first.*
+        from waiting cross join lateral (
+            select retry.notification_id, retry.is_targeted, retry.not_before, fan_out.event
+            from delivery_retry as retry cross join lateral (
+                select event, is_carved, watermark
+                from fan_out
+                where notification_id = retry.notification_id and notification_id <> all($2::bigint[]) and not is_superseded
+                offset 0) as fan_out
+            where retry.app_id = waiting.app_id and \(isReachable)
+            order by retry.not_before
+            limit 1) as first
+        where waiting.app_id <> all($1::int[])
         """
 
     /// What there is to do first, from the kinds of `Work` in their order: apps and fan-outs to pass over. Reads only; the
@@ -33,10 +49,10 @@ enum ChunkClaimStatements {
     static let next = Statement(
         name: "chunk_next",
         text: """
-            (select 0 as work, retry.notification_id, fan_out.event, retry.is_targeted as detail
-            from delivery_retry as retry \(fanOutOfRetry)
-            where retry.not_before <= clock_timestamp() and \(isReachable)
-            order by retry.not_before
+            (select 0 as work, notification_id, event, is_targeted as detail
+            from (\(firstRetries)) as retry
+            where not_before <= clock_timestamp()
+            order by not_before
             limit 1)
             union all
             (select 1, fan_out.notification_id, fan_out.event, false
@@ -72,9 +88,8 @@ enum ChunkClaimStatements {
         name: "chunk_next_retry",
         text: """
             select case when count(*) > 0 then
-                greatest(ceil(extract(epoch from min(retry.not_before) - clock_timestamp()) * 1000), 0)::bigint end
-            from delivery_retry as retry \(fanOutOfRetry)
-            where \(isReachable)
+                greatest(ceil(extract(epoch from min(not_before) - clock_timestamp()) * 1000), 0)::bigint end
+            from (\(firstRetries)) as retry
             """)
 
     /// What a claim returns of the chunk; `from` names where the row's values of before the claim are.
@@ -97,8 +112,8 @@ enum ChunkClaimStatements {
                 select retry.device_id, retry.attempt
                 from open as fan_out, delivery_retry as retry
                 where retry.notification_id = fan_out.notification_id and retry.is_targeted = $2
-                    and retry.not_before <= clock_timestamp() and \(isReachable)
-                order by retry.device_id
+                    and retry.not_before <= statement_timestamp() and \(isReachable)
+                order by retry.not_before
                 limit $4
                 for update of retry skip locked),
             taken as (

@@ -37,6 +37,7 @@ extension Store {
             try await self.store(kept.filter { repeatable[$0.chunk] == false }, mayCopy: mayCopy, on: connection)
             try await self.storeRetries(kept, on: connection)
             try await self.removeDeadTokens(kept, on: connection)
+            try await self.keepQuiet(kept, on: connection)
             return Set(repeatable.keys)
         }
     }
@@ -106,6 +107,19 @@ extension Store {
             if !isStart { try await giveUpChannels(rows, on: connection) }
             try await connection.query(statement, parameters)
         }
+    }
+
+    /// Update tokens only: a start is sent once, and what waits of it waits by itself.
+    private func keepQuiet(_ tallies: [ChunkTally], on connection: DatabaseConnection) async throws {
+        let rows = tallies.filter { $0.event != .start }
+            .flatMap { tally in tally.quietTokens.map { (tally.chunk.notification.rawValue, $0) } }
+        guard !rows.isEmpty else { return }
+        try await connection.query(
+            ChunkRecordStatements.keepQuiet,
+            [
+                .int64Array(rows.map(\.0)), .int64Array(rows.map(\.1.device)), .bytesArray(rows.map(\.1.token)),
+                .timestampArray(rows.map { $0.1.until.storedMicroseconds }),
+            ])
     }
 
     // Channels before the rows of their tokens, as whoever takes a channel for an activity does.

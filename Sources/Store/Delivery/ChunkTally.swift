@@ -9,6 +9,7 @@ struct ChunkTally {
     let deliveries: [DeliveryRecord]
     let retries: [RetryRecord]
     let deadTokens: [DeadToken]
+    let quietTokens: [QuietToken]
     private(set) var accepted: Int32 = 0
     private(set) var failed: Int32 = 0
     private(set) var unknown: Int32 = 0
@@ -19,6 +20,7 @@ struct ChunkTally {
         chunk = record.chunk
         event = record.event
         deadTokens = record.deadTokens
+        quietTokens = record.quietTokens
         retries = isSuperseded ? [] : record.retries
         deliveries =
             isSuperseded
@@ -65,7 +67,7 @@ struct ChunkTally {
 }
 
 enum ChunkRecordStatements {
-    static let all = [lockRetried, close, insert, insertRetries, removeStartTokens, removeUpdateTokens]
+    static let all = [lockRetried, close, insert, insertRetries, keepQuiet, removeStartTokens, removeUpdateTokens]
 
     static let copy = "copy delivery (notification_id, device_id, at_ms, status) from stdin (format binary)"
 
@@ -106,12 +108,26 @@ enum ChunkRecordStatements {
     static let insertRetries = Statement(
         name: "record_insert_retries",
         text: """
-            insert into delivery_retry as waiting (notification_id, device_id, attempt, is_targeted, not_before)
-            select notification_id, device_id, attempt, true, not_before
+            insert into delivery_retry as waiting (notification_id, device_id, attempt, is_targeted, not_before, app_id)
+            select notification_id, retry.device_id, retry.attempt, true, retry.not_before, fan_out.app_id
             from unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::timestamptz[])
-                as retry (notification_id, device_id, attempt, not_before)
+                as retry (notification_id, device_id, attempt, not_before) join fan_out using (notification_id)
+            order by notification_id, retry.device_id
             on conflict (notification_id, device_id) do update
                 set attempt = excluded.attempt, is_targeted = true, not_before = excluded.not_before
+            """)
+
+    /// Notifications, devices, tokens, until when each is left alone.
+    static let keepQuiet = Statement(
+        name: "record_keep_quiet",
+        text: """
+            insert into quiet_token (activity_number, device_id, token, until)
+            select distinct on (fan_out.activity_number, told.device_id)
+                fan_out.activity_number, told.device_id, told.token, told.until
+            from unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::timestamptz[])
+                as told (notification_id, device_id, token, until) join fan_out using (notification_id)
+            order by fan_out.activity_number, told.device_id, told.until desc
+            on conflict (activity_number, device_id) do update set token = excluded.token, until = excluded.until
             """)
 
     // APNs counts milliseconds: a token registered in the very millisecond may be the one it means. Each token is looked up by itself,

@@ -41,6 +41,7 @@ struct Retention {
         try await removeNotifications(&report, bounds)
         // Nobody was promised anything of these, so that they are not counted.
         _ = try await removeAll(RetentionStatements.removePendingStates, [.timestamp(bounds.moment)])
+        _ = try await removeAll(RetentionStatements.removeQuietTokens, [.timestamp(bounds.moment)])
         report.removed.updateTokens = try await removeAll(
             RetentionStatements.removeUpdateTokens,
             [.timestamp(bounds.moment), .int64(ActivityWindow.endSeconds + Self.deadTokenSeconds)])

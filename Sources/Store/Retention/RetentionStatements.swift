@@ -4,7 +4,8 @@ import PostgreSQL
 enum RetentionStatements {
     static let all = [
         bounds, removeKeys, removeRetries, removeNotifications, removePendingStates, removeUpdateTokens, lockActivities,
-        removeActivities, removeInstances, removeBroadcasts, removeReports, removeNames, markWorkersLost, removeWorkers,
+        removeActivities, removeInstances, removeBroadcasts, removeReports, removeNames, removeQuietTokens, markWorkersLost,
+        removeWorkers,
     ]
 
     /// What is past its time: the moment or null for the server's clock, days to keep, seconds an activity can be ended.
@@ -56,6 +57,9 @@ enum RetentionStatements {
         "pending_states", from: "pending_state", key: ["app_id", "activity_id"],
         where: "refused_at < $2::timestamptz - \(AdmissionLimits.pendingStateSeconds) * interval '1 second'",
         by: "app_id, activity_id")
+    /// Tokens that may be pushed again: most rows, moment.
+    static let removeQuietTokens = removal(
+        "quiet_tokens", from: "quiet_token", key: ["activity_number", "device_id"], where: "until <= $2::timestamptz", by: "until")
     /// Most rows, moment, seconds since the start.
     static let removeUpdateTokens = removal(
         "update_tokens", from: "update_token", key: ["activity_number", "device_id"],

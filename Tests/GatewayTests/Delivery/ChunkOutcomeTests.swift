@@ -3,7 +3,7 @@ import Testing
 @testable import Gateway
 
 @Suite("Chunk outcome") struct ChunkOutcomeTests {
-    private static func record(_ outcomes: [PushOutcome], keepsTokens: Bool = false) -> ChunkRecord {
+    private static func record(_ outcomes: [PushOutcome], keepsTokens: Bool = false, isSuperseded: Bool = false) -> ChunkRecord {
         var chunk = Chunk(
             id: ChunkID(notification: NotificationID(rawValue: 1), number: 0, epoch: 1), application: ApplicationID(rawValue: 1),
             isRetry: false)
@@ -18,7 +18,7 @@ import Testing
         let job = PushJob(
             notification: chunk.id.notification, application: WorkerBench.application(1), activityID: "match", content: content,
             timestamp: 1_800_000_000, expiresAt: 1_800_003_600)
-        return ChunkOutcome(chunk: chunk, job: job, isSuperseded: false, keepsTokens: keepsTokens)
+        return ChunkOutcome(chunk: chunk, job: job, isSuperseded: isSuperseded, keepsTokens: keepsTokens)
             .record(outcomes, now: UnixMilliseconds(rawValue: 1_800_000_000_000)) { 0 }
     }
 
@@ -39,5 +39,26 @@ import Testing
         #expect(Self.record([Self.bad, .accepted]).deadTokens.map(\.device) == [1])
         let gone = PushOutcome.tokenDead(.unregistered, since: UnixMilliseconds(rawValue: 1_000))
         #expect(Self.record([Self.bad, gone], keepsTokens: true).deadTokens.map(\.device) == [2])
+    }
+
+    @Test("notes a token that was sent too much, and until when it is left alone")
+    func quietTokens() {
+        let tooMany = PushOutcome.deferred(.tooManyRequests, delayMilliseconds: 60_000)
+        let record = Self.record([.accepted, tooMany, .deferred(.serviceUnavailable, delayMilliseconds: 60_000)])
+        let until = UnixMilliseconds(rawValue: 1_800_000_060_000)
+        #expect(record.quietTokens == [QuietToken(device: 2, token: [1, 7], until: until)])
+        #expect(record.retries.first { $0.device == 2 }?.notBefore == until)
+        // Whether this push is tried again or not, and no longer than any push waits.
+        let whole = PushOutcome.deferred(.tooManyRequests, delayMilliseconds: 86_400_000)
+        let superseded = Self.record([whole], isSuperseded: true)
+        #expect(superseded.deliveries.map(\.reason) == [.superseded])
+        #expect(superseded.quietTokens.map(\.until.rawValue) == [1_800_000_000_000 + RetryPolicy.longestDelayMilliseconds])
+    }
+
+    @Test("lets tokens stay while APNs refuses the key")
+    func keyRefused() {
+        let refused = PushOutcome.deferred(.invalidProviderToken, delayMilliseconds: 60_000)
+        let record = Self.record([refused, refused])
+        #expect(record.deadTokens.isEmpty && record.retries.map(\.device) == [1, 2])
     }
 }

@@ -16,7 +16,10 @@ struct SchemaUpgradeTests {
             union all
             select format('%s %s', conrelid::regclass, pg_get_constraintdef(oid))
             from pg_constraint
-            where connamespace = 'public'::regnamespace) as described
+            where connamespace = 'public'::regnamespace
+            union all
+            select indexdef from pg_indexes where schemaname = 'public' and tablename in ('delivery_retry', 'quiet_token'))
+                as described
         """
 
     private static func shape(of session: DatabaseConnection) async throws -> [Substring] {
@@ -42,6 +45,9 @@ struct SchemaUpgradeTests {
                         insert into start_token (app_id, type_id, device_id, token, environment) values (1, 1, 1, '\\x02', 1);
                         insert into update_token (activity_number, device_id, app_id, token, environment, started_at)
                         values (1, 1, 1, '\\x03', 1, 0);
+                        insert into fan_out (notification_id, app_id, activity_number, event, has_languages)
+                        values (1, 7, 1, 1, false);
+                        insert into delivery_retry values (1, 1, 0, true, now());
                         """)
                 }
                 for _ in 0..<2 { try await store.applySchema() }
@@ -54,6 +60,15 @@ struct SchemaUpgradeTests {
                         """, [])
                     #expect(kept.rowCount == 1)
                     #expect((0..<3).allSatisfy { kept.int16(row: 0, column: $0) == 1 })
+                    // A daemon of before goes on naming no app.
+                    try await session.execute(
+                        """
+                        insert into delivery_retry (notification_id, device_id, attempt, is_targeted, not_before)
+                        values (1, 2, 0, true, now())
+                        """)
+                    let retries = try await session.queryUnprepared(
+                        "select count(*) from delivery_retry where app_id = 7", [])
+                    #expect(retries.int64(row: 0, column: 0) == 2)
                 }
                 await session.close()
                 await pool.close()

@@ -32,6 +32,13 @@ struct LargeDatabase: Sendable {
     let toTag: Int64
     let toList: Int64
     let update: Int64
+    /// An update whose pushes to everybody wait for another try, all due; one of the small app, all of whose pushes wait for a while;
+    /// and a start of several types.
+    let waiting: Int64
+    let smallWaiting: Int64
+    let typed: Int64
+    /// A worker that is gone with chunks of `waiting` and `typed`.
+    let lostWorker: Int32
 
     static func make(_ fixture: StoreFixture) async throws -> LargeDatabase {
         let small = try await StoreFixture.makeApplication(fixture.store, name: "Small")
@@ -42,6 +49,7 @@ struct LargeDatabase: Sendable {
         }
         try await fixture.session.execute(devices(app, small.id), deadline: patience)
         try await fixture.session.execute(pushes(app), deadline: patience)
+        try await fixture.session.execute(retries(app, small.id), deadline: patience)
         for table in tables { try await fixture.session.execute("vacuum (analyze) \(table)", deadline: patience) }
         let sizes = try await fixture.session.queryUnprepared(
             "select relname::text from pg_class where relkind = 'r' and reltuples >= 10000")
@@ -59,13 +67,17 @@ struct LargeDatabase: Sendable {
             toEverybody: try await fixture.accept(StoreFixture.start("open-1")).id.rawValue,
             toTag: try await fixture.accept(StoreFixture.start("open-2", .filters(tag))).id.rawValue,
             toList: try await fixture.accept(StoreFixture.start("open-3", .aliases(aliases))).id.rawValue,
-            update: try await fixture.accept(.update, of: "match-0").id.rawValue)
+            update: try await fixture.accept(.update, of: "match-0").id.rawValue,
+            waiting: try await number("select notification_id from notification where name = 'waiting'"),
+            smallWaiting: try await number("select notification_id from notification where name = 'small'"),
+            typed: try await number("select notification_id from notification where name = 'typed'"),
+            lostWorker: Int32(try await number("select worker_id from worker where node = 'lost'")))
     }
 
     private static let patience: Duration = .seconds(300)
     private static let tables = [
         "device", "start_token", "device_tag", "device_alias", "activity", "update_token", "notification", "fan_out",
-        "fan_out_chunk", "delivery", "click",
+        "fan_out_chunk", "delivery", "click", "delivery_retry", "quiet_token",
     ]
 
     /// Devices 1, 2, 3… as `StoreFixture` names them, with tokens, tags and aliases.
@@ -118,6 +130,42 @@ struct LargeDatabase: Sendable {
         insert into click (notification_id, device_id)
         select notification_id, device_id from delivery where device_id % 10 = 0;
         """
+    }
+
+    /// An outage: everybody of the large app waits, and some of the small one; and chunks of a worker that is gone, some of lists and
+    /// some of pages.
+    private static func retries(_ app: ApplicationID, _ small: ApplicationID) -> String {
+        let chunk = FanOutLimits().chunkDeviceCount
+        return """
+            insert into activity (app_id, activity_id, type_id)
+            select app_id, 'small', type_id from activity_type where app_id = \(small);
+            insert into notification
+                (notification_id, app_id, activity_number, event, type_id, name, content, push_timestamp, expires_at)
+            select new_time_ordered_id(), app_id, activity_number, event, type_id, name, '{}', 1, unix_seconds(now()) + 3600
+            from activity join (values ('match-0', 'waiting', 1), ('match-1', 'typed', 0), ('small', 'small', 1))
+                as wanted (activity_id, name, event) using (activity_id);
+            insert into fan_out
+                (notification_id, app_id, activity_number, event, type_id, type_ids, has_languages, watermark, is_carved, chunk_count)
+            select notification_id, app_id, activity_number, event, type_id, case when event = 0 then array[type_id] end, false,
+                1000000, true, 2
+            from notification where name in ('waiting', 'typed', 'small');
+            insert into delivery_retry (notification_id, device_id, attempt, is_targeted, not_before, app_id)
+            select notification_id, device_id, 1, true,
+                now() + case when name = 'small' then interval '1 hour' else interval '0' end, app_id
+            from notification join device using (app_id)
+            where name in ('waiting', 'small')
+            order by device_id;
+            insert into quiet_token (activity_number, device_id, token, until)
+            select activity_number, device_id, token, now() + interval '1 hour' from update_token where device_id % 2 = 0;
+            insert into worker (node, lease_until, lost_at) values ('lost', now(), now());
+            insert into fan_out_chunk
+                (notification_id, number, state, owner, epoch, low, high, devices, claimed_at, targeted)
+            select notification_id, number, 1, worker_id, 1, 0, page.high, case when number = 0 then page.devices end, now(), \(chunk)
+            from notification, worker, generate_series(0, 1) as number, (
+                select max(device_id) as high, array_agg(device_id) as devices
+                from (select device_id from device where app_id = \(app) order by device_id limit \(chunk)) as listed) as page
+            where name in ('waiting', 'typed');
+            """
     }
 }
 

@@ -129,7 +129,6 @@ struct PlanTests {
         }
         try await Self.judge(
             [
-                Call(ChunkClaimStatements.next, ["'{}'", "'{}'"]), Call(ChunkClaimStatements.nextRetry, ["'{}'", "'{}'"]),
                 page(CarvingStatements.startPage, database.toEverybody, ["1000"]),
                 page(CarvingStatements.updatePage, database.update, ["1000", "\(ActivityWindow.updateSeconds)"]),
                 Call(CarvingStatements.lock, ["\(database.toTag)", "\(Store.windowTokenCount)"], rows: Store.windowTokenCount),
@@ -148,6 +147,39 @@ struct PlanTests {
                 Call(FanOutStatements.progress, ["\(database.update)"]),
                 Call(FanOutStatements.finish, ["\(database.pushed)"]),
             ], database)
+    }
+
+    @Test("find what is due, and take it over, past the millions of retries of an app in an outage")
+    func outage() async throws {
+        let database = try Self.database()
+        let (app, small) = ("\(database.fixture.application.id)", "\(database.small.id)")
+        let worker = "\(try await database.fixture.store.registerWorker(node: "b"))"
+        let (waiting, typed, count) = ("\(database.waiting)", "\(database.typed)", FanOutLimits().chunkDeviceCount)
+        let (rows, chunk) = (count + 100, ["\(database.waiting)", "0"])
+        let notSetAside = "'{}'"
+        var calls: [Call] = []
+        // Nobody is passed over, the app in the outage is, and both are; then all of the outage's fan-out.
+        for passedOver in ["'{}'", "'{\(app)}'", "'{\(app),\(small)}'"] {
+            calls.append(Call(ChunkClaimStatements.next, [passedOver, notSetAside]))
+            calls.append(Call(ChunkClaimStatements.nextRetry, [passedOver, notSetAside]))
+        }
+        let claimedAt = "'2100-01-01'"
+        let smallCount = LargeDatabase.deviceCount / LargeDatabase.smallAppInterval
+        let dead = ["'{\(waiting)}'", "'{\(database.device)}'"]
+        calls += [
+            Call(ChunkClaimStatements.claimRetry, [waiting, "true", worker, "\(count)"], rows: rows),
+            Call(ChunkClaimStatements.claimRetry, ["\(database.smallWaiting)", "true", worker, "\(count)"], rows: rows),
+            Call(ChunkClaimStatements.updateTokens, chunk, rows: rows),
+            Call(ChunkClaimStatements.typedTokens, [typed, "0"], rows: rows),
+            Call(ChunkClaimStatements.updatePage, [waiting, "1", claimedAt], rows: rows),
+            Call(ChunkClaimStatements.startPage, [typed, "1", claimedAt], rows: rows),
+            Call(AbandonedChunkStatements.takeOver, [waiting, worker]),
+            Call(AbandonedChunkStatements.recordUnknown, [typed, worker], rows: rows),
+            Call(FanOutStatements.dropRetries, ["'{\(database.smallWaiting)}'"], rows: smallCount + 100),
+            Call(ChunkRecordStatements.insertRetries, dead + ["'{1}'", "array[now()]"]),
+            Call(ChunkRecordStatements.keepQuiet, dead + ["array['x'::bytea]", "array[now()]"]),
+        ]
+        try await Self.judge(calls, database)
     }
 
     @Test("read a page for a dashboard, wherever it begins")
