@@ -73,6 +73,9 @@ create table if not exists provider_token (
     primary key (team_id, key_id)
 );
 
+-- By this database's clock, unlike issued_at; null for a token of a daemon of an earlier version.
+alter table provider_token add column if not exists replaced_at timestamptz;
+
 create table if not exists app (
     app_id               int generated always as identity primary key,
     public_id            uuid not null unique default gen_random_uuid(),

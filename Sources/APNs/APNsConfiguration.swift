@@ -1,4 +1,5 @@
 import Gateway
+import HTTP
 
 /// Where one of Apple's services is.
 package struct APNsEndpoint: Sendable, Hashable {
@@ -31,15 +32,20 @@ package struct APNsConfiguration: Sendable {
     package var connectionCount = 4
     /// Most streams of a connection, whatever APNs allows. APNs was seen to allow 1,000.
     package var streamCount = 1000
+    /// Requests a connection carries before another takes its place; HTTP/2 has numbers for a billion.
+    package var requestCount = HTTP2ClientLimits().requestCount
     /// How long TCP, TLS and the first SETTINGS may take together.
     package var connectTimeout = Duration.seconds(10)
     /// How long APNs may take to answer one push before it is given up as unknown.
     package var answerTimeout = Duration.seconds(10)
     /// How long pushes wait for a connection before they are handed back.
     package var connectionWait = Duration.seconds(30)
+    /// How long they wait beside an older batch of their app, while there is no connection.
+    package var companionWait = Duration.seconds(5)
     /// Pause before connections beyond the first are added. Source: Apple engineers advise "a few seconds".
     package var connectionSpacing = Duration.seconds(1)
-    /// First and longest pause after a connection that failed or was of no use; doubles from one to the other.
+    /// First and longest pause after a connection that failed, was of no use, or served for less than the longest pause; doubles from
+    /// one to the other.
     package var firstBackOff = Duration.milliseconds(250)
     package var longestBackOff = Duration.seconds(15)
     /// Silence after which a PING asks whether APNs is still there, and how long its answer may take.

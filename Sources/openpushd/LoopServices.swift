@@ -45,7 +45,7 @@ struct FirstLoopServices: Sendable {
     let dismisser: BroadcastDismisser
 
     init(loop: EventLoop, store: Store, shared: SharedServices) {
-        providers = ProviderTokenMinters(vault: store)
+        providers = ProviderTokenMinters(vault: store, metrics: shared.metrics)
         accounts = AccessTokenMinters(vault: store)
         channelManager = ChannelManager(
             loop: loop, configuration: shared.broadcastConfiguration, tls: shared.apnsTLS, minters: providers,

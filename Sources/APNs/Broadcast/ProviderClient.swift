@@ -177,9 +177,9 @@ actor ProviderClient {
     private func settle(_ answer: PushResponse, generation: Int, of used: HTTPClient) -> Bool {
         let verdict = ResponseClass.verdict(on: answer, wallSeconds: Int64(time(nil)))
         switch verdict.consequence {
-        case .renewProviderToken, .countTokenRefusal:
+        case .renewProviderToken, .countTokenRefusal, .holdProviderToken:
             guard case .deferred(let reason, _) = verdict.outcome else { return false }
-            if verdict.consequence == .renewProviderToken { replaceConnections(of: used) }
+            if verdict.consequence != .countTokenRefusal { replaceConnections(of: used) }
             switch minter.refused(reason, generation: generation) {
             case .resend: return true
             case .wait(let opensCircuit):

@@ -47,6 +47,8 @@ final class APNsConnection {
     /// Whether something was submitted, cancelled or asked since the last flush.
     var needsFlush = true
     var refusedInARow = 0
+    /// Whether the pool's growth knows that it takes no more pushes.
+    var isEndNoted = false
     /// After a refusal without a GOAWAY nothing is submitted before this moment.
     var resumesAt: ContinuousClock.Instant?
 
@@ -55,6 +57,7 @@ final class APNsConnection {
     ) throws(HTTP2Error) {
         var limits = HTTP2ClientLimits()
         limits.streamCount = configuration.streamCount
+        limits.requestCount = configuration.requestCount
         session = try HTTP2ClientSession(limits: limits)
         self.number = number
         self.address = address

@@ -29,8 +29,10 @@ struct ConnectionLife {
     }
 
     private(set) var phase = Phase.connecting
-    /// Whether APNs answered any push on it; a connection without is of no use, and the next one waits longer.
+    /// Whether APNs took or judged any push on it; a connection on which it only turns pushes away is of no use.
     private(set) var hasAnswered = false
+    /// Whether APNs turned a push away on it, being out of service.
+    private(set) var hasTurnedAway = false
     private let startedAt: ContinuousClock.Instant
     private var heardAt: ContinuousClock.Instant
     private var pingedAt: ContinuousClock.Instant?
@@ -55,8 +57,14 @@ struct ConnectionLife {
         pingedAt = nil
     }
 
-    /// APNs answered a push.
+    /// APNs took a push or judged it.
     mutating func answered() { hasAnswered = true }
+
+    /// APNs answered that it takes no pushes now.
+    mutating func turnedAway() { hasTurnedAway = true }
+
+    /// How long ago it began.
+    func age(at now: ContinuousClock.Instant) -> Duration { now - startedAt }
 
     /// GOAWAY, an answer that asks for another connection, or silence: nothing new is sent on it.
     mutating func drain() { if phase == .open || phase == .connecting { phase = .draining } }

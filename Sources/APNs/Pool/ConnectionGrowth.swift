@@ -59,6 +59,8 @@ struct ConnectionGrowth {
     ///   - addressCount: how many addresses the host has.
     ///   - jitter: a random number, 0 up to 1.
     mutating func failed(at now: ContinuousClock.Instant, addressCount: Int, jitter: Double) {
+        // Connections that end together cost one pause.
+        if let notBefore, now < notBefore { return }
         triedAddressCount += 1
         let wasQuick = lastAttempt.map { now - $0 < .seconds(1) } ?? false
         // The host's other addresses are tried first, once, unless failing takes long.
@@ -69,8 +71,20 @@ struct ConnectionGrowth {
         backOff = min(pause * 2, configuration.longestBackOff)
     }
 
-    /// A connection answered a push.
-    mutating func succeeded() { forgetFailures() }
+    /// A connection takes no more pushes. One that served for long says nothing about the next one; one that did not counts as a
+    /// failure, whatever APNs answered on it: connections that come and go are what Apple blocks hosts for.
+    mutating func ended(_ life: ConnectionLife, at now: ContinuousClock.Instant, addressCount: Int, jitter: Double) {
+        guard !life.hasAnswered || life.age(at: now) < configuration.longestBackOff else { return forgetFailures() }
+        // Another address is tried at once for one that cannot be reached, not for a service that turns pushes away.
+        let answers = life.hasAnswered || life.hasTurnedAway
+        failed(at: now, addressCount: answers ? 1 : addressCount, jitter: jitter)
+    }
+
+    /// A connection answered a push for the first time: others may join it. How long the next pause is shows when it ends.
+    mutating func succeeded() {
+        notBefore = nil
+        triedAddressCount = 0
+    }
 
     /// What made connections fail may be gone: the next one is tried at once.
     mutating func forgetFailures() {

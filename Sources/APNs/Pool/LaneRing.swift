@@ -58,6 +58,15 @@ struct LaneRing {
         for queue in queues { for lane in queue.lanes { body(lane) } }
     }
 
+    /// The batches with pushes that wait; and of each app's, whether it has waited longest.
+    func forEachWaiting(_ body: (BatchLane, _ isFirst: Bool) -> Void) {
+        for queue in queues {
+            let waiting = queue.lanes.filter { $0.waitingCount > 0 }
+            guard let first = waiting.min(by: { $0.enqueuedAt < $1.enqueuedAt }) else { continue }
+            for lane in waiting { body(lane, lane === first) }
+        }
+    }
+
     /// Forgets the batches that are done.
     mutating func removeFinished() {
         guard lanesByNumber.contains(where: { $0?.isFinished == true }) else { return }

@@ -10,6 +10,8 @@ package struct PoolMetrics: Sendable {
     let accepted: Counter
     let refused: Counter
     let unanswered: Counter
+    /// Times an app was held back.
+    let applicationHolds: Counter
 
     /// Finds or makes the instruments.
     package init(metrics: Metrics) {
@@ -20,5 +22,8 @@ package struct PoolMetrics: Sendable {
         accepted = metrics.counter("openpush_apns_answers_total", help: help, labels: ["outcome": "accepted"])
         refused = metrics.counter("openpush_apns_answers_total", help: help, labels: ["outcome": "refused"])
         unanswered = metrics.counter("openpush_apns_answers_total", help: help, labels: ["outcome": "unanswered"])
+        applicationHolds = metrics.counter(
+            "openpush_apns_app_holds_total",
+            help: "Times an app's pushes were rejected for a while because APNs refuses its set-up")
     }
 }

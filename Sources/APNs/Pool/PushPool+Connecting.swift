@@ -42,7 +42,7 @@ extension PushPool {
     }
 
     /// Addresses take turns; those without a connection come first.
-    private func nextAddress(of addresses: [SocketAddress]) -> SocketAddress {
+    func nextAddress(of addresses: [SocketAddress]) -> SocketAddress {
         let used = Set(connections.map(\.address))
         addressTurn += 1
         let turned = addresses.indices.map { addresses[($0 + addressTurn) % addresses.count] }

@@ -79,19 +79,27 @@ extension PushPool {
         _ response: PushResponse, of push: PushInFlight, in lane: BatchLane, on connection: APNsConnection,
         now: ContinuousClock.Instant
     ) -> Bool {
-        noticeAnswer(on: connection, now: now)
         metrics.refused.add()
         let verdict = ResponseClass.verdict(on: response, wallSeconds: Int64(time(nil)))
         let index = Int(push.index)
+        if let reason = verdict.turnedAway {
+            connection.life.turnedAway()
+            connection.refusedInARow = 0
+            trust.verified(environment)
+            lastTurnedAway = reason
+        } else {
+            noticeAnswer(on: connection, now: now)
+        }
         switch verdict.consequence {
         case .nothing: lane.complete(index, verdict.outcome)
         case .replaceConnection:
-            connection.life.drain()
+            replace(connection, now: now)
             lane.complete(index, verdict.outcome)
         case .resendElsewhere:
-            connection.life.drain()
+            replace(connection, now: now)
             if !lane.putBackOnce(index) { lane.complete(index, verdict.outcome) }
-        case .renewProviderToken, .countTokenRefusal: refuseToken(verdict, of: push, in: lane, on: connection)
+        case .renewProviderToken, .countTokenRefusal, .holdProviderToken:
+            refuseToken(verdict, of: push, in: lane, on: connection, now: now)
         case .countApplicationRefusal:
             lane.complete(index, verdict.outcome)
             refuseApplication(verdict, of: lane, now: now)
@@ -102,9 +110,11 @@ extension PushPool {
         }
     }
 
-    /// APNs is there and answers.
+    /// APNs is there and takes pushes, or judges them.
     private func noticeAnswer(on connection: APNsConnection, now: ContinuousClock.Instant) {
         lastAnswerAt = now
+        lastTurnedAway = nil
+        isDown = false
         trust.verified(environment)
         connection.refusedInARow = 0
         guard !connection.life.hasAnswered else { return }
@@ -112,11 +122,13 @@ extension PushPool {
         growth.succeeded()
     }
 
-    private func refuseToken(_ verdict: Verdict, of push: PushInFlight, in lane: BatchLane, on connection: APNsConnection) {
+    private func refuseToken(
+        _ verdict: Verdict, of push: PushInFlight, in lane: BatchLane, on connection: APNsConnection, now: ContinuousClock.Instant
+    ) {
         let index = Int(push.index)
         guard case .deferred(let reason, _) = verdict.outcome else { return }
         // Once a token was refused, APNs goes on refusing newer ones on the same connection.
-        if verdict.consequence == .renewProviderToken { connection.life.drain() }
+        if verdict.consequence != .countTokenRefusal { replace(connection, now: now) }
         switch minter.refused(reason, generation: push.tokenGeneration) {
         case .resend:
             if !lane.putBackOnce(index) { lane.complete(index, verdict.outcome) }
@@ -134,6 +146,7 @@ extension PushPool {
         guard case .rejected(let reason) = verdict.outcome else { return }
         guard holds.refused(reason, application: lane.batch.application.id, now: now) else { return }
         endCancelled()
+        metrics.applicationHolds.add()
         logger.log(
             .error, "APNs refuses the app's set-up: its pushes are rejected for a while",
             [

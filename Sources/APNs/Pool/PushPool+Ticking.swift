@@ -48,13 +48,21 @@ extension PushPool {
         }
     }
 
-    /// Hands back what waits for long without any answer of APNs, so that it is not kept from others.
+    /// Hands back what waits for long while APNs takes nothing, so that it is not kept from others.
+    ///
+    /// While no connection takes pushes, one batch of each app waits for one to come: what else its worker holds would only keep
+    /// other apps from being served, and is handed back soon, or at once after pushes were handed back before.
     private func handBackStuck(now: ContinuousClock.Instant) {
-        let delay = Int64(configuration.longestBackOff / .milliseconds(1))
-        lanes.forEach { lane in
+        let outcome = PushOutcome.deferred(
+            lastTurnedAway ?? .connectionFailed, delayMilliseconds: Int64(configuration.longestBackOff / .milliseconds(1)))
+        let isCutOff = !connections.contains { $0.life.phase == .open }
+        let companionWait = isDown ? .zero : configuration.companionWait
+        lanes.forEachWaiting { lane, isFirst in
             let since = max(lane.enqueuedAt, lastAnswerAt ?? lane.enqueuedAt)
-            guard now - since >= configuration.connectionWait else { return }
-            lane.completeWaiting(.deferred(.connectionFailed, delayMilliseconds: delay))
+            let wait = isCutOff && !isFirst ? companionWait : configuration.connectionWait
+            guard now - since >= min(wait, configuration.connectionWait) else { return }
+            lane.completeWaiting(outcome)
+            isDown = true
         }
     }
 }

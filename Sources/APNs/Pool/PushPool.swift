@@ -35,8 +35,12 @@ actor PushPool {
     var fillTimer: TimerID?
     var isFillScheduled = false
     var tickTimer: (id: TimerID, isIdle: Bool)?
-    /// When APNs last answered anything.
+    /// When APNs last took a push or judged one.
     var lastAnswerAt: ContinuousClock.Instant?
+    /// Why APNs turned away the last push, being out of service; nil when it took or judged one since.
+    var lastTurnedAway: DeliveryReason?
+    /// Whether pushes were handed back for want of a connection, and none has been taken or judged since.
+    var isDown = false
     var isDraining = false
     var drainWaiters: [CheckedContinuation<Void, Never>] = []
 
@@ -146,9 +150,21 @@ actor PushPool {
     private func remove(_ connection: APNsConnection, now: ContinuousClock.Instant) {
         connections.removeAll { $0 === connection }
         metrics.connections.add(-1)
-        guard !connection.life.hasAnswered else { return }
-        metrics.connectionFailures.add()
-        growth.failed(at: now, addressCount: addressCount, jitter: .random(in: 0..<1))
+        noteEnd(of: connection, now: now)
+        if !connection.life.hasAnswered { metrics.connectionFailures.add() }
+    }
+
+    /// Takes no more pushes on a connection that an answer of APNs speaks against; those on the wire are awaited.
+    func replace(_ connection: APNsConnection, now: ContinuousClock.Instant) {
+        guard connection.life.phase == .open else { return }
+        connection.life.drain()
+        noteEnd(of: connection, now: now)
+    }
+
+    private func noteEnd(of connection: APNsConnection, now: ContinuousClock.Instant) {
+        guard !connection.isEndNoted else { return }
+        connection.isEndNoted = true
+        growth.ended(connection.life, at: now, addressCount: addressCount, jitter: .random(in: 0..<1))
     }
 }
 

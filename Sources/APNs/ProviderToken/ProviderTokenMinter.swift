@@ -1,24 +1,26 @@
 package import Gateway
+package import Observability
 import Security
 import Synchronization
 
 /// Makes the provider token of one key; one in a process, shared by all its loops, and through the vault by all daemons.
 package final class ProviderTokenMinter: Sendable {
-    /// A renewal that need not wait for the token's age says so to the vault by this minimum age, in seconds.
-    private static let anyAgeSeconds: Int64 = -1_000_000_000
-
     /// The key.
     package let key: ProviderKey
     private let vault: any ProviderTokenVault
     private let clock: ProviderTokenClock
     private let state = Mutex(ProviderTokenState())
     private let waiters = Mutex<[CheckedContinuation<Void, Never>]>([])
+    private let metrics: ProviderTokenMetrics
 
     /// A minter that has no token yet.
-    package init(key: ProviderKey, vault: any ProviderTokenVault, clock: ProviderTokenClock = .system) {
+    package init(
+        key: ProviderKey, vault: any ProviderTokenVault, clock: ProviderTokenClock = .system, metrics: ProviderTokenMetrics
+    ) {
         self.key = key
         self.vault = vault
         self.clock = clock
+        self.metrics = metrics
     }
 
     /// What may be sent now. A probe is handed out once; who gets it must send a push.
@@ -34,11 +36,22 @@ package final class ProviderTokenMinter: Sendable {
     /// APNs refused the token of that generation, for that reason.
     package func refused(_ reason: DeliveryReason, generation: Int) -> TokenRefusal {
         let now = clock.monotonic()
-        return state.withLock { $0.refused(reason, generation: generation, now: now) }
+        return change { $0.refused(reason, generation: generation, now: now) }
     }
 
     /// APNs gave an answer that shows that it took the token. Returns whether the key was held back until now.
-    package func accepted(generation: Int) -> Bool { state.withLock { $0.accepted(generation: generation) } }
+    package func accepted(generation: Int) -> Bool { change { $0.accepted(generation: generation) } }
+
+    /// Changes the state, and tells when the key is held back, or not any more.
+    private func change<Value>(_ body: (inout ProviderTokenState) -> Value) -> Value {
+        let (value, difference) = state.withLock { state in
+            let wasHeld = state.isHeld
+            let value = body(&state)
+            return (value, (state.isHeld ? 1 : 0) - (wasHeld ? 1 : 0))
+        }
+        if difference != 0 { metrics.heldKeys.add(difference) }
+        return value
+    }
 
     /// Fetches or makes a token, or waits for the caller that does it already.
     package func refresh() async {
@@ -75,8 +88,8 @@ package final class ProviderTokenMinter: Sendable {
             guard let pem = try await vault.signingKey(of: key) else { return fail() }
             let fresh = try ProviderTokenEncoding.token(
                 of: key, issuedAt: clock.wallSeconds(), signedWith: ES256PrivateKey(pem: pem))
-            let isEarly = state.withLock { $0.replacesEarly }
-            let minimumAge = isEarly ? Self.anyAgeSeconds : ProviderTokenState.forcedRenewalDistance.components.seconds
+            // Also of a token that APNs refuses: another one within 20 minutes is refused for that alone, whichever daemon makes it.
+            let minimumAge = ProviderTokenState.forcedRenewalDistance.components.seconds
             adopt(try await vault.replaceToken(of: key, expected: stored, with: fresh, minimumAgeSeconds: minimumAge))
         } catch {
             fail()
@@ -92,11 +105,12 @@ package final class ProviderTokenMinter: Sendable {
     private func adopt(_ token: ProviderToken) {
         let now = clock.monotonic()
         let wallSeconds = clock.wallSeconds()
-        state.withLock { $0.adopt(token, now: now, wallSeconds: wallSeconds) }
+        change { $0.adopt(token, now: now, wallSeconds: wallSeconds) }
     }
 
     private func fail() {
         let now = clock.monotonic()
+        metrics.failures.add()
         state.withLock { $0.failed(.credentialsRefused, now: now) }
     }
 }
@@ -105,21 +119,38 @@ package final class ProviderTokenMinter: Sendable {
 package final class ProviderTokenMinters: Sendable {
     private let vault: any ProviderTokenVault
     private let clock: ProviderTokenClock
+    private let metrics: ProviderTokenMetrics
     private let minters = Mutex<[ProviderKey: ProviderTokenMinter]>([:])
 
     /// No minters yet; the vault keeps keys and shares tokens.
-    package init(vault: any ProviderTokenVault, clock: ProviderTokenClock = .system) {
+    package init(vault: any ProviderTokenVault, clock: ProviderTokenClock = .system, metrics: Metrics = Metrics()) {
         self.vault = vault
         self.clock = clock
+        self.metrics = ProviderTokenMetrics(metrics: metrics)
     }
 
     /// The minter of a key, made on first use. Bounded by the number of keys in the database.
     package func minter(of key: ProviderKey) -> ProviderTokenMinter {
         minters.withLock { minters in
             if let known = minters[key] { return known }
-            let minter = ProviderTokenMinter(key: key, vault: vault, clock: clock)
+            let minter = ProviderTokenMinter(key: key, vault: vault, clock: clock, metrics: metrics)
             minters[key] = minter
             return minter
         }
+    }
+}
+
+/// What the minters of a process count.
+package struct ProviderTokenMetrics: Sendable {
+    let heldKeys: Gauge
+    let failures: Counter
+
+    /// Finds or makes the instruments.
+    package init(metrics: Metrics) {
+        heldKeys = metrics.gauge(
+            "openpush_apns_held_keys",
+            help: "Signing keys whose pushes wait, but for one a minute, because APNs refuses their tokens")
+        failures = metrics.counter(
+            "openpush_apns_token_failures_total", help: "Looks for a provider token that found none and could make none")
     }
 }

@@ -56,13 +56,15 @@ struct ProviderTokenState {
     /// Wall clock less monotonic clock when the token was taken over, in seconds.
     private var clockDifference: Int64 = 0
     private var isForced = false
+    /// What APNs said when it forced the renewal; nil when the clock stepped.
+    private var forcedBy: DeliveryReason?
     private var forcedAt: Duration?
     private var refusalsInARow = 0
     private var circuit: (reason: DeliveryReason, nextProbe: Duration)?
     private var failure: (reason: DeliveryReason, until: Duration)?
 
-    /// Whether the next token replaces one that is not 20 minutes old.
-    var replacesEarly: Bool { isForced }
+    /// Whether APNs refuses the key, as far as it was asked.
+    var isHeld: Bool { circuit != nil }
 
     mutating func admit(now: Duration, wallSeconds: Int64) -> TokenAdmission {
         noticeClockStep(now: now, wallSeconds: wallSeconds)
@@ -92,12 +94,19 @@ struct ProviderTokenState {
     /// Takes a token over, ours or another daemon's.
     mutating func adopt(_ token: ProviderToken, now: Duration, wallSeconds: Int64) {
         failure = nil
-        guard token != current?.value else { return }
+        guard token != current?.value else { return keep(now: now) }
         current = IssuedToken(value: token, generation: (current?.generation ?? 0) + 1)
         issuedAt = now - .seconds(max(wallSeconds - token.issuedAt, 0))
         clockDifference = wallSeconds - now.components.seconds
         isForced = false
         refusalsInARow = 0
+    }
+
+    /// The token stays, although its renewal was forced: it is too young to be replaced, by whichever daemon it was made.
+    private mutating func keep(now: Duration) {
+        guard isForced else { return }
+        isForced = false
+        if let forcedBy { _ = openCircuit(forcedBy, now: now) }
     }
 
     /// No token could be made.
@@ -107,9 +116,11 @@ struct ProviderTokenState {
     mutating func refused(_ reason: DeliveryReason, generation: Int, now: Duration) -> TokenRefusal {
         guard generation == current?.generation, !isForced else { return .resend }
         if reason == .expiredProviderToken {
-            if forceRenewal(now: now) { return .resend }
+            if forceRenewal(now: now, by: reason) { return .resend }
             return .wait(opensCircuit: openCircuit(reason, now: now))
         }
+        // Another token is the last thing that helps.
+        if reason == .tooManyProviderTokenUpdates { return .wait(opensCircuit: openCircuit(reason, now: now)) }
         refusalsInARow += 1
         guard refusalsInARow >= Self.refusalCount || circuit != nil else { return .wait(opensCircuit: false) }
         return .wait(opensCircuit: openCircuit(reason, now: now))
@@ -129,9 +140,10 @@ struct ProviderTokenState {
         return wasClosed
     }
 
-    private mutating func forceRenewal(now: Duration) -> Bool {
+    private mutating func forceRenewal(now: Duration, by reason: DeliveryReason?) -> Bool {
         if let forcedAt, now - forcedAt < Self.forcedRenewalDistance { return false }
         forcedAt = now
+        forcedBy = reason
         isForced = true
         return true
     }
@@ -141,6 +153,6 @@ struct ProviderTokenState {
         let step = wallSeconds - now.components.seconds - clockDifference
         guard abs(step) >= Self.clockStepSeconds else { return }
         clockDifference += step
-        _ = forceRenewal(now: now)
+        _ = forceRenewal(now: now, by: nil)
     }
 }

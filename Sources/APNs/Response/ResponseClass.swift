@@ -50,7 +50,7 @@ package enum ResponseClass {
         case .invalidProviderToken:
             Verdict(.deferred(reason, delayMilliseconds: tokenRefusedDelayMilliseconds), .countTokenRefusal)
         case .tooManyProviderTokenUpdates:
-            Verdict(.deferred(reason, delayMilliseconds: delays.tokenUpdates), .replaceConnection)
+            Verdict(.deferred(reason, delayMilliseconds: delays.tokenUpdates), .holdProviderToken)
         case .tooManyRequests: Verdict(.deferred(reason, delayMilliseconds: delays.tooManyRequests))
         case .internalServerError: Verdict(.deferred(reason, delayMilliseconds: delays.serverError))
         case .serviceUnavailable: Verdict(.deferred(reason, delayMilliseconds: delays.serverError), .replaceConnection)

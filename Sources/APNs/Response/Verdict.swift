@@ -7,6 +7,15 @@ package struct Verdict: Hashable, Sendable {
     /// What else is to be done.
     package let consequence: Consequence
 
+    /// Why APNs takes no pushes at all now; nil for an answer that judges this push, or its app or token.
+    var turnedAway: DeliveryReason? {
+        guard case .deferred(let reason, _) = outcome else { return nil }
+        switch reason {
+        case .serviceUnavailable, .shutdown, .internalServerError, .otherServerError, .tooManyProviderTokenUpdates: return reason
+        default: return nil
+        }
+    }
+
     init(_ outcome: PushOutcome, _ consequence: Consequence = .nothing) {
         self.outcome = outcome
         self.consequence = consequence
@@ -24,6 +33,8 @@ package enum Consequence: Hashable, Sendable {
     case renewProviderToken
     /// The provider token was refused for another reason; refusals without an acceptance between them hold the key back.
     case countTokenRefusal
+    /// The provider token changed too often: the key is held back, its token stays, and the connection takes no further pushes.
+    case holdProviderToken
     /// The app's set-up is wrong: refusals without an acceptance between them hold its pushes back.
     case countApplicationRefusal
 }

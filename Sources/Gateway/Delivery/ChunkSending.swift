@@ -13,11 +13,12 @@ struct ChunkSending: Sendable {
         let page = journal.flatMap { Self.openPage(of: chunk, in: $0, for: &batches, job: active.job) }
         let outcomes = await outcomes(of: chunk, in: batches)
         counters.add(outcomes)
-        let keepsTokens = quarantine.keepsTokens(of: active.job.application, after: outcomes, now: clock.instant())
+        let keepsTokens = quarantine.keepsTokens(
+            of: active.job.application, after: outcomes, services: chunk.services, now: clock.instant())
         let isSuperseded = active.cancellation.cause == .superseded
         let record = ChunkOutcome(chunk: chunk, job: active.job, isSuperseded: isSuperseded, keepsTokens: keepsTokens)
             .record(outcomes, now: clock.now()) { Double.random(in: 0..<1) }
-        return FinishedChunk(application: chunk.application, record: record, page: page)
+        return FinishedChunk(application: chunk.application, record: record, sign: ServiceSign(outcomes), page: page)
     }
 
     /// Makes the chunk's page, with the devices of each batch side by side.

@@ -4,8 +4,12 @@ package struct FanOutLimits: Sendable {
     package var chunkDeviceCount = 1_000
     /// Chunks a worker holds at once, from claim to record.
     package var openChunkCount = 32
-    /// Chunks of one app a worker holds at once, so that an app whose APNs is slow leaves room for the others.
+    /// Chunks of one app a worker holds at once, so that an app whose APNs is slow leaves room for the others; and no more than this
+    /// many times those that are free, so that several such apps do.
     package var openChunkCountPerApplication = 24
+    package var shareOfFreeChunks = 3
+    /// Chunks a worker holds at once of apps whose push services are down, one of each app at most.
+    package var openChunkCountOfDown = 8
     /// Outcomes that make a record transaction worth its cost; fewer wait for `recordDelay`.
     package var recordDeviceCount = 10_000
     /// Chunks of one record transaction.

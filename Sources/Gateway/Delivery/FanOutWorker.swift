@@ -28,7 +28,7 @@ package actor FanOutWorker {
     var pauses: [Int: WakeUp] = [:]
     var pauseCount = 0
     var jobs: JobTable
-    private var openChunks = OpenChunks()
+    private var openChunks: OpenChunks
     /// Chunks whose pushes are on their way.
     private var sending: Set<ChunkID> = []
     private var finished: [FinishedChunk] = []
@@ -61,6 +61,7 @@ package actor FanOutWorker {
         self.limits = limits
         self.logger = logger
         lease = LeaseClock(extendedAt: clock.instant(), limits: limits)
+        openChunks = OpenChunks(limits)
     }
 
     /// Tells the worker that a notification was accepted somewhere: there is something to claim, and perhaps something to stop.
@@ -69,7 +70,7 @@ package actor FanOutWorker {
         heartbeatWakeUp.call()
     }
 
-    /// Stops claiming; `run` returns when what is open has been recorded. Drain the sender as well, or it may take long.
+    /// Stops claiming; `run` returns when what is open is recorded. Drain the sender as well, or it may take long.
     package func stop() {
         isStopping = true
         claimWakeUp.call()
@@ -101,10 +102,11 @@ package actor FanOutWorker {
             }
             do {
                 try await giveBackUnheldChunks(of: worker)
-                let busy = openChunks.applications(holding: limits.openChunkCountPerApplication)
+                let busy = openChunks.fullApplications
                 let chunk = try await claimChunk(for: worker, excluding: busy)
                 backOff.succeeded()
                 if let chunk {
+                    guard mayStillSend(as: worker) else { continue }
                     openChunks.open(chunk.application)
                     sending.insert(chunk.id)
                     group.addTask { await self.process(chunk, of: worker) }
@@ -135,6 +137,14 @@ package actor FanOutWorker {
         await claimWakeUp.sleep { [clock] in await clock.sleep(nap) }
     }
 
+    /// Whether a chunk that was claimed under this number may be sent, whatever took so long meanwhile; else it is given back.
+    private func mayStillSend(as owner: WorkerID) -> Bool {
+        let now = clock.instant()
+        if worker == owner, !lease.isExpired(at: now) { return true }
+        unansweredClaimEndsAt = max(unansweredClaimEndsAt ?? now, now)
+        return false
+    }
+
     /// A claim may be committed although its answer was lost, even some time afterwards; nothing of it was sent.
     private func giveBackUnheldChunks(of worker: WorkerID) async throws(StorageError) {
         guard let end = unansweredClaimEndsAt else { return }
@@ -149,6 +159,7 @@ package actor FanOutWorker {
         let sent = await send(chunk, of: owner)
         sending.remove(chunk.id)
         if let sent {
+            openChunks.notice(sent.sign, of: chunk.application)
             finished.append(sent)
         } else {
             openChunks.close(chunk.application)
@@ -161,7 +172,7 @@ package actor FanOutWorker {
         guard let active = await beginJob(of: chunk) else { return nil }
         defer { jobs.release(active) }
         await jobs.announcements.waitForOlderUpdates(than: active.job, limit: limits.orderWait, clock: clock)
-        guard worker == owner else { return nil }
+        guard mayStillSend(as: owner) else { return nil }
         return await chunkSending.send(chunk, as: active, journal: journal)
     }
 

@@ -95,7 +95,7 @@ package protocol ProviderTokenVault: Sendable {
     /// The token all daemons use now; nil when none was made yet.
     func currentToken(of key: ProviderKey) async throws(StorageError) -> ProviderToken?
     /// Offers a fresh token. One daemon wins: returns the token to use, which is `replacement` only when the stored
-    /// one is still `expected` (nil: none) and was issued at least `minimumAgeSeconds` before it.
+    /// one is still `expected` (nil: none) and was stored at least `minimumAgeSeconds` ago, whatever it says itself.
     func replaceToken(of key: ProviderKey, expected: ProviderToken?, with replacement: ProviderToken, minimumAgeSeconds: Int64)
         async throws(StorageError) -> ProviderToken
 }

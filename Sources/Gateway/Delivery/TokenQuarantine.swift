@@ -36,6 +36,7 @@ package struct TokenRefusals: Sendable {
 /// Keeps the tokens of apps whose set-up is suspect; one for all workers of a process.
 package final class TokenQuarantine: Sendable {
     private let refusals = Mutex<[ApplicationID: TokenRefusals]>([:])
+    private let reports: WrongTokenReports
     private let quarantinedAppCount: Gauge
     private let keptTokenCount: Counter
     private let logger: Logger
@@ -50,13 +51,19 @@ package final class TokenQuarantine: Sendable {
         keptTokenCount = metrics.counter(
             "openpush_token_quarantine_kept_total", help: "Tokens that a push service called wrong and that were kept.")
         self.logger = logger
+        reports = WrongTokenReports(logger: logger)
     }
 
     /// Whether the tokens that are called wrong in these outcomes stay.
-    func keepsTokens(of application: Application, after outcomes: [PushOutcome], now: ContinuousClock.Instant) -> Bool {
+    ///
+    /// - Parameter services: of each push, at the index of its outcome.
+    func keepsTokens(
+        of application: Application, after outcomes: [PushOutcome], services: [Int16], now: ContinuousClock.Instant
+    ) -> Bool {
         let refusedCount = outcomes.count { Self.blamesSetUp($0) }
         let acceptedCount = outcomes.count { $0 == .accepted }
         guard refusedCount + acceptedCount > 0 else { return false }
+        if refusedCount > 0 { reports.note(outcomes, services: services, of: application, now: now) }
         let (wasQuarantined, isQuarantined, count) = refusals.withLock { refusals -> (Bool, Bool, Int) in
             // Apps without a refusal need no memory.
             guard refusedCount > 0 || refusals[application.id] != nil else { return (false, false, 0) }

@@ -160,11 +160,15 @@ enum ChunkClaimStatements {
     private static let isUnrecorded = """
         not exists (
             select from delivery
-            where delivery.notification_id = chunk.notification_id and delivery.device_id = listed.device_id)
+            where delivery.notification_id = chunk.notification_id and delivery.device_id = listed.device_id
+            offset 0)
         """
 
+    // A look-up for each device of the list: how long the list is no statistics tell, and as a join it was planned as a walk through all
+    // tokens.
+    /// - Parameter held: a query of the listed device's token.
     private static func tokens(
-        name: String, join: String, page: String?, variant: String = "null::smallint"
+        name: String, held: String, page: String?, variant: String = "null::smallint"
     ) -> Statement {
         let listed =
             page.map {
@@ -172,7 +176,8 @@ enum ChunkClaimStatements {
                 lateral (
                     select token.device_id, null::smallint as attempt
                     \($0) and token.device_id > chunk.low and token.device_id <= chunk.high
-                        and token.registered_at <= $3) as listed
+                        and token.registered_at <= $3
+                    offset 0) as listed
                 """
             } ?? "unnest(chunk.devices, chunk.attempts) as listed (device_id, attempt)"
         return Statement(
@@ -185,20 +190,26 @@ enum ChunkClaimStatements {
                     \(variant)
                 from fan_out_chunk as chunk join fan_out using (notification_id)
                     cross join \(listed)
-                    left join \(join) and token.device_id = listed.device_id
+                    left join lateral (\(held)) as token on true
                 where chunk.notification_id = $1 and chunk.number = $2 and \(isUnrecorded)
                 order by listed.device_id
                 """)
     }
 
     private static let startToken = """
-        start_token as token on token.app_id = fan_out.app_id and token.type_id = fan_out.type_id
+        select held.token, held.service
+        from start_token as held
+        where held.app_id = fan_out.app_id and held.type_id = fan_out.type_id and held.device_id = listed.device_id
+        offset 0
         """
     private static let updateToken = """
-        update_token as token on token.activity_number = fan_out.activity_number and token.ended_at is null
-            and token.started_at > unix_seconds(now()) - case fan_out.event
+        select held.token, held.service
+        from update_token as held
+        where held.activity_number = fan_out.activity_number and held.device_id = listed.device_id and held.ended_at is null
+            and held.started_at > unix_seconds(now()) - case fan_out.event
                 when \(ActivityEvent.end.rawValue) then \(ActivityWindow.endSeconds)
                 else \(ActivityWindow.updateSeconds) end
+        offset 0
         """
 
     /// Which variant of a start that puts devices on channels: null in all other starts.
@@ -209,26 +220,25 @@ enum ChunkClaimStatements {
         """
 
     /// The devices of a list that have no outcome yet, with their tokens, null where there is none: notification, number.
-    static let startTokens = tokens(name: "chunk_start_tokens", join: startToken, page: nil, variant: channelVariant)
-    static let updateTokens = tokens(name: "chunk_update_tokens", join: updateToken, page: nil)
+    static let startTokens = tokens(name: "chunk_start_tokens", held: startToken, page: nil, variant: channelVariant)
+    static let updateTokens = tokens(name: "chunk_update_tokens", held: updateToken, page: nil)
     /// The same of a start whose types are several: the newest token of each device, and the place of its type among them, from 0.
     static let typedTokens = tokens(
         name: "chunk_typed_tokens",
-        join: """
-            lateral (
-                select held.device_id, held.token, held.service, held.type_id
-                from start_token as held
-                where held.app_id = fan_out.app_id and held.type_id = any(fan_out.type_ids) and held.device_id = listed.device_id
-                order by held.registered_at desc, held.type_id
-                limit 1) as token on true
+        held: """
+            select held.token, held.service, held.type_id
+            from start_token as held
+            where held.app_id = fan_out.app_id and held.type_id = any(fan_out.type_ids) and held.device_id = listed.device_id
+            order by held.registered_at desc, held.type_id
+            limit 1
             """, page: nil, variant: "(array_position(fan_out.type_ids, token.type_id) - 1)::smallint")
     /// The devices of a page as it was when it was carved: notification, number, when.
     static let startPage = tokens(
-        name: "chunk_start_page", join: startToken,
+        name: "chunk_start_page", held: startToken,
         page: "from start_token as token where token.app_id = fan_out.app_id and token.type_id = fan_out.type_id",
         variant: channelVariant)
     static let updatePage = tokens(
-        name: "chunk_update_page", join: updateToken,
+        name: "chunk_update_page", held: updateToken,
         page: "from update_token as token where token.activity_number = fan_out.activity_number and token.ended_at is null")
 
     // A device of a retry that has its outcome by now (it told another token meanwhile and got the state under that) was

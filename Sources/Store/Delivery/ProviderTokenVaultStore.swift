@@ -21,10 +21,11 @@ extension Store: ProviderTokenVault {
         return try await transaction { connection in
             let added = try await connection.query(ProviderTokenStatements.add, row)
             guard added.affectedRowCount == 0 else { return replacement }
-            let stored = self.open(try await connection.query(ProviderTokenStatements.lock, key.parameters), of: key)
+            let locked = try await connection.query(ProviderTokenStatements.lock, key.parameters)
+            let stored = self.open(locked, of: key)
             // One that cannot be opened was sealed with another master key: it is as good as none.
             if let stored {
-                guard stored == expected, replacement.issuedAt - stored.issuedAt >= minimumAgeSeconds else { return stored }
+                guard stored == expected, locked.int64(row: 0, column: 2) >= minimumAgeSeconds else { return stored }
             }
             try await connection.query(ProviderTokenStatements.replace, row)
             return replacement
@@ -56,19 +57,31 @@ enum ProviderTokenStatements {
         name: "provider_token_find",
         text: "select sealed_token, issued_at from provider_token where team_id = $1 and key_id = $2")
 
+    // The clock of whoever made a token may be what is wrong with it, so that its age is not told by issued_at.
+    /// The token, when it was issued, and how many seconds ago it was stored.
     static let lock = Statement(
         name: "provider_token_lock",
-        text: "select sealed_token, issued_at from provider_token where team_id = $1 and key_id = $2 for update")
+        text: """
+            select sealed_token, issued_at,
+                unix_seconds(clock_timestamp()) - coalesce(unix_seconds(replaced_at), issued_at)
+            from provider_token
+            where team_id = $1 and key_id = $2
+            for update
+            """)
 
     static let add = Statement(
         name: "provider_token_add",
         text: """
-            insert into provider_token (team_id, key_id, sealed_token, issued_at)
-            values ($1, $2, $3, $4)
+            insert into provider_token (team_id, key_id, sealed_token, issued_at, replaced_at)
+            values ($1, $2, $3, $4, clock_timestamp())
             on conflict do nothing
             """)
 
     static let replace = Statement(
         name: "provider_token_replace",
-        text: "update provider_token set sealed_token = $3, issued_at = $4 where team_id = $1 and key_id = $2")
+        text: """
+            update provider_token
+            set sealed_token = $3, issued_at = $4, replaced_at = clock_timestamp()
+            where team_id = $1 and key_id = $2
+            """)
 }

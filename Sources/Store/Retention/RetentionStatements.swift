@@ -59,7 +59,8 @@ enum RetentionStatements {
         by: "app_id, activity_id")
     /// Tokens that may be pushed again: most rows, moment.
     static let removeQuietTokens = removal(
-        "quiet_tokens", from: "quiet_token", key: ["activity_number", "device_id"], where: "until <= $2::timestamptz", by: "until")
+        "quiet_tokens", from: "quiet_token", key: ["activity_number", "device_id"], where: "until <= $2::timestamptz", by: "until"
+    )
     /// Most rows, moment, seconds since the start.
     static let removeUpdateTokens = removal(
         "update_tokens", from: "update_token", key: ["activity_number", "device_id"],

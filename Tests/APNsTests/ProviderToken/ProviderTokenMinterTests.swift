@@ -1,5 +1,6 @@
 import Gateway
 import JSON
+import Observability
 import Security
 import Synchronization
 import Testing
@@ -9,7 +10,9 @@ import Testing
 /// A vault in memory, shared by "daemons" of a test.
 final class MemoryVault: ProviderTokenVault {
     struct State {
-        var token: ProviderToken?
+        var tokens: [ProviderKey: ProviderToken] = [:]
+        /// How long ago all of them were stored.
+        var ageSeconds: Int64 = 3_600
         var isBroken = false
         var replacementCount = 0
         /// Whoever asks for the key waits for its end.
@@ -35,18 +38,18 @@ final class MemoryVault: ProviderTokenVault {
         return end
     }
 
-    func currentToken(of key: ProviderKey) async throws(StorageError) -> ProviderToken? { state.withLock { $0.token } }
+    func currentToken(of key: ProviderKey) async throws(StorageError) -> ProviderToken? { state.withLock { $0.tokens[key] } }
 
     func replaceToken(
         of key: ProviderKey, expected: ProviderToken?, with replacement: ProviderToken, minimumAgeSeconds: Int64
     ) async throws(StorageError) -> ProviderToken {
         state.withLock { state in
-            let isOldEnough = state.token.map { replacement.issuedAt - $0.issuedAt >= minimumAgeSeconds } ?? true
-            if state.token == expected, isOldEnough {
-                state.token = replacement
+            let isOldEnough = state.tokens[key] == nil || state.ageSeconds >= minimumAgeSeconds
+            if state.tokens[key] == expected, isOldEnough {
+                state.tokens[key] = replacement
                 state.replacementCount += 1
             }
-            return state.token ?? replacement
+            return state.tokens[key] ?? replacement
         }
     }
 }
@@ -58,7 +61,7 @@ final class MemoryVault: ProviderTokenVault {
     func signs() async throws {
         let vault = MemoryVault()
         let clock = ProviderTokenClock(monotonic: { .zero }, wallSeconds: { 1_700_000_000 })
-        let minter = ProviderTokenMinter(key: Self.key, vault: vault, clock: clock)
+        let minter = ProviderTokenMinters(vault: vault, clock: clock).minter(of: Self.key)
         #expect(minter.admit() == .needsToken)
         await minter.refresh()
         guard case .use(let issued, renewalIsDue: false) = minter.admit() else {
@@ -92,11 +95,48 @@ final class MemoryVault: ProviderTokenVault {
 
     @Test("holds a key that nobody has")
     func withoutKey() async {
-        let minter = ProviderTokenMinter(key: Self.key, vault: MemoryVault(hasKey: false))
+        let metrics = Metrics()
+        let minter = ProviderTokenMinters(vault: MemoryVault(hasKey: false), metrics: metrics).minter(of: Self.key)
         await minter.refresh()
+        #expect(metrics.counter("openpush_apns_token_failures_total").value == 1)
         guard case .held(.credentialsRefused, _) = minter.admit() else {
             Issue.record("not held")
             return
         }
+    }
+
+    @Test("keeps a token that is refused and less than 20 minutes old, whichever daemon made it, and says that its key is held")
+    func keepsYoungToken() async throws {
+        let vault = MemoryVault()
+        vault.state.withLock { $0.ageSeconds = 60 }
+        // One that made the token, and one that was started since.
+        for heldCount in 1...2 {
+            let metrics = Metrics()
+            let minter = ProviderTokenMinters(vault: vault, metrics: metrics).minter(of: Self.key)
+            await minter.refresh()
+            #expect(minter.refused(.expiredProviderToken, generation: 1) == .resend)
+            #expect(minter.admit() == .needsToken)
+            await minter.refresh()
+            guard case .held(.expiredProviderToken, _) = minter.admit() else {
+                Issue.record("daemon \(heldCount) does not hold the key")
+                return
+            }
+            #expect(vault.state.withLock { $0.replacementCount } == 1)
+            #expect(metrics.gauge("openpush_apns_held_keys").value == 1)
+            _ = minter.accepted(generation: 1)
+            #expect(metrics.gauge("openpush_apns_held_keys").value == 0)
+        }
+        // Once it is old enough another one is made.
+        vault.state.withLock { $0.ageSeconds = 1_200 }
+        let minter = ProviderTokenMinters(vault: vault).minter(of: Self.key)
+        await minter.refresh()
+        #expect(minter.refused(.expiredProviderToken, generation: 1) == .resend)
+        await minter.refresh()
+        guard case .use(let issued, _) = minter.admit() else {
+            Issue.record("no other token")
+            return
+        }
+        #expect(issued.generation == 2)
+        #expect(vault.state.withLock { $0.replacementCount } == 2)
     }
 }

@@ -128,4 +128,25 @@ import Testing
         #expect(admit(&state, minute: 0) == .held(.credentialsRefused, delay: .seconds(5)))
         #expect(admit(&state, minute: 1) == .needsToken)
     }
+
+    @Test("that changed too often is kept, and its key held at once")
+    func changedTooOften() {
+        var state = ProviderTokenState()
+        let token = IssuedToken(value: mint(&state, minute: 0), generation: 1)
+        #expect(state.refused(.tooManyProviderTokenUpdates, generation: 1, now: .zero) == .wait(opensCircuit: true))
+        #expect(state.isHeld)
+        #expect(admit(&state, minute: 0) == .held(.tooManyProviderTokenUpdates, delay: .seconds(60)))
+        #expect(admit(&state, minute: 1) == .probe(token))
+        #expect(accept(&state, 1) && !state.isHeld)
+        #expect(admit(&state, minute: 1) == .use(token, renewalIsDue: false))
+    }
+
+    @Test("that the vault keeps after a step of the clock is used on: nobody has refused it")
+    func keptAfterClockStep() {
+        var state = ProviderTokenState()
+        let first = IssuedToken(value: mint(&state, minute: 0), generation: 1)
+        #expect(admit(&state, minute: 6, step: 7_200) == .needsToken)
+        state.adopt(first.value, now: .seconds(360), wallSeconds: 1_700_000_360 + 7_200)
+        #expect(admit(&state, minute: 6, step: 7_200) == .use(first, renewalIsDue: false))
+    }
 }

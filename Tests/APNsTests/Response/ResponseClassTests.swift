@@ -38,7 +38,7 @@ import Testing
         (413, "PayloadTooLarge", .rejected(.payloadTooLarge), .nothing),
         (
             429, "TooManyProviderTokenUpdates", .deferred(.tooManyProviderTokenUpdates, delayMilliseconds: 60_000),
-            .replaceConnection
+            .holdProviderToken
         ),
         (429, "TooManyRequests", .deferred(.tooManyRequests, delayMilliseconds: 5_000), .nothing),
         (500, "InternalServerError", .deferred(.internalServerError, delayMilliseconds: soon), .nothing),

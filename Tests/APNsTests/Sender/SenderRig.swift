@@ -23,6 +23,7 @@ final class LogLines: Sendable {
 final class SenderRig: Sendable {
     static let bundleID = "org.example.match"
     static let providerKey = Gateway.ProviderKey(teamID: "TEAM123456", keyID: "KEY1234567")
+    static let otherProviderKey = Gateway.ProviderKey(teamID: "TEAM123456", keyID: "KEY7654321")
 
     let simulator: Simulator
     let loop: EventLoop
@@ -47,10 +48,9 @@ final class SenderRig: Sendable {
         let vault = MemoryVault(hasKey: hasKey)
         var simulated = SimulatorConfiguration()
         changeSettings(&simulated.settings)
-        simulated.keys = [
-            APNsSimulator.ProviderKey(
-                teamID: providerKey.teamID, keyID: providerKey.keyID, publicKey: vault.signingKey.publicKey)
-        ]
+        simulated.keys = [providerKey, otherProviderKey].map {
+            APNsSimulator.ProviderKey(teamID: $0.teamID, keyID: $0.keyID, publicKey: vault.signingKey.publicKey)
+        }
         let simulator = try await Simulator.start(simulated)
         var configuration = APNsConfiguration()
         configuration.production = APNsEndpoint(host: "127.0.0.1", port: simulator.productionAddress.port)
@@ -92,7 +92,9 @@ final class SenderRig: Sendable {
     /// Requests the simulator has received.
     var requestCount: Int { simulator.statistics.tally.requestCount }
 
-    static func application(number: Int32 = 1, bundleID: String = bundleID) -> Application {
+    static func application(
+        number: Int32 = 1, bundleID: String = bundleID, providerKey: Gateway.ProviderKey = providerKey
+    ) -> Application {
         Application(
             id: ApplicationID(rawValue: number), publicID: UUID(high: 1, low: UInt64(number)), name: "Match",
             bundleID: bundleID, providerKey: providerKey, defaultEnvironment: .production)

@@ -37,6 +37,9 @@ final class ScriptedQueue: DeliveryQueue {
         var isAway = false
         /// Whether extending the lease is not answered until `answerExtensions`.
         var isHanging = false
+        /// Whether a claim that finds a chunk is not answered until `answerClaims`.
+        var isClaimHanging = false
+        var hangingClaims: [CheckedContinuation<Void, Never>] = []
         var hanging: [CheckedContinuation<Void, Never>] = []
     }
     let state = Mutex(State())
@@ -113,7 +116,19 @@ final class ScriptedQueue: DeliveryQueue {
         }
         changes.continuation.yield()
         if fails { throw .unavailable }
+        if chunk != nil, state.withLock({ $0.isClaimHanging }) {
+            await withCheckedContinuation { continuation in state.withLock { $0.hangingClaims.append(continuation) } }
+        }
         return chunk
+    }
+
+    func answerClaims() {
+        let hanging = state.withLock { state in
+            state.isClaimHanging = false
+            defer { state.hangingClaims = [] }
+            return state.hangingClaims
+        }
+        for continuation in hanging { continuation.resume() }
     }
 
     func handOutChunks(ofDead worker: WorkerID, except held: [ChunkID]) async throws(StorageError) {
@@ -219,6 +234,8 @@ final class ScriptedSender: PushSender {
     func waitForCancellation() async {
         while batches.first?.cancellation.isCancelled != true { await Task.yield() }
     }
+
+    func hold() { state.withLock { $0.isHolding = true } }
 
     func letGo() {
         let held = state.withLock { state in

@@ -1,4 +1,5 @@
 import Observability
+import Synchronization
 import Testing
 
 @testable import Gateway
@@ -15,7 +16,8 @@ import Testing
     ) -> Bool {
         let outcomes =
             [PushOutcome](repeating: .accepted, count: accepted) + [PushOutcome](repeating: Self.bad, count: refused)
-        return quarantine.keepsTokens(of: WorkerBench.application(app), after: outcomes, now: start + after)
+        return quarantine.keepsTokens(
+            of: WorkerBench.application(app), after: outcomes, services: outcomes.map { _ in 0 }, now: start + after)
     }
 
     private var quarantinedAppCount: Int { metrics.gauge("openpush_token_quarantine_apps").value }
@@ -39,7 +41,9 @@ import Testing
         ])
     func reasons(reason: DeliveryReason, begins: Bool) {
         let outcomes = [PushOutcome](repeating: .tokenDead(reason, since: nil), count: TokenRefusals.believedCount)
-        #expect(quarantine().keepsTokens(of: WorkerBench.application(1), after: outcomes, now: start) == begins)
+        let services = outcomes.map { _ in PushService.apnsSandbox.rawValue }
+        #expect(
+            quarantine().keepsTokens(of: WorkerBench.application(1), after: outcomes, services: services, now: start) == begins)
     }
 
     @Test("does not begin while APNs accepts more than it refuses")
@@ -64,6 +68,28 @@ import Testing
         let quarantine = quarantine()
         for window in 0..<5 {
             #expect(!judge(quarantine, refused: TokenRefusals.believedCount - 1, after: TokenRefusals.window * window))
+        }
+    }
+
+    @Test("says once a minute of each app and environment how many tokens are called wrong, and never which")
+    func reports() {
+        let lines = Mutex<[String]>([])
+        let quarantine = TokenQuarantine(
+            metrics: metrics, logger: Logger(level: .warning, sink: { line in lines.withLock { $0.append(line) } }))
+        let application = WorkerBench.application(1)
+        let outcomes = [Self.bad, .accepted, Self.bad, .tokenDead(.unregistered, since: nil), Self.bad]
+        for second in [0, 1, 59, 60, 61] {
+            _ = quarantine.keepsTokens(
+                of: application, after: outcomes, services: [0, 0, 1, 1, 1], now: start + .seconds(second))
+        }
+        let told = lines.withLock { $0 }
+        #expect(told.count == 4)
+        for (environment, counts) in [("production", ["1", "3"]), ("sandbox", ["2", "6"])] {
+            let own = told.filter { $0.contains(environment) && $0.contains("BadDeviceToken") }
+            #expect(own.count == 2)
+            for (line, count) in zip(own, counts) {
+                #expect(line.contains("count=\(count) ") || line.contains("count=\(count)\n") || line.hasSuffix("count=\(count)"))
+            }
         }
     }
 }

@@ -92,6 +92,28 @@ import Testing
         }
     }
 
+    @Test("that ran out is enough for others, also where the worker's journal cannot be read: nothing stays with the dead")
+    func survivorWithoutJournal() async throws {
+        try await StoreFixture.with { fixture in
+            for number in 1...3 {
+                try await fixture.addDevice(number)
+                try await fixture.hold("match-1", device: number)
+            }
+            let victim = try await fixture.store.registerWorker(node: "victim", journal: .random())
+            let survivor = try await fixture.store.registerWorker(node: "survivor", journal: .random())
+            let start = try await fixture.accept(StoreFixture.start("match-2"))
+            let update = try await fixture.accept(.update, of: "match-1")
+            for _ in 0..<2 { #expect(try await fixture.claim(victim) != nil) }
+            // Its lease still holds: it may be at work.
+            #expect(try await fixture.claim(survivor) == nil)
+            try await fixture.expire(victim)
+            #expect(try await fixture.deliverEverything(survivor).keys.map { $0 } == [update.id])
+            let (started, updated) = (try await fixture.summary(start), try await fixture.summary(update))
+            #expect(started.state == .finished && started.unknownCount == 3)
+            #expect(updated.state == .finished && updated.acceptedCount == 3)
+        }
+    }
+
     @Test("leaves an abandoned update as unknown once a newer state took its place")
     func abandonedOldUpdateIsUnknown() async throws {
         try await StoreFixture.with { fixture in

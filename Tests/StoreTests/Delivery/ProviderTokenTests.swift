@@ -23,9 +23,15 @@ import Testing
             #expect(try await store.currentToken(of: key) == first)
             let second = Self.token("second", 3_000)
             #expect(try await store.replaceToken(of: key, expected: nil, with: second, minimumAgeSeconds: 1_200) == first)
-            let early = Self.token("early", 2_199)
-            #expect(try await store.replaceToken(of: key, expected: first, with: early, minimumAgeSeconds: 1_200) == first)
-            #expect(try await store.replaceToken(of: key, expected: first, with: second, minimumAgeSeconds: 1_200) == second)
+            // However much later the second says it was issued: the clock that says so may be wrong.
+            #expect(try await store.replaceToken(of: key, expected: first, with: second, minimumAgeSeconds: 1_200) == first)
+            try await fixture.session.execute("update provider_token set replaced_at = now() - interval '1200 s'")
+            let earlier = Self.token("earlier", 500)
+            #expect(try await store.replaceToken(of: key, expected: first, with: earlier, minimumAgeSeconds: 1_200) == earlier)
+            // A daemon of before tells no moment but that of the token itself.
+            try await fixture.session.execute("update provider_token set replaced_at = null")
+            #expect(try await store.replaceToken(of: key, expected: earlier, with: second, minimumAgeSeconds: 1_200) == second)
+            #expect(try await store.replaceToken(of: key, expected: second, with: first, minimumAgeSeconds: 1_200) == second)
             let third = Self.token("third", 9_000)
             #expect(try await store.replaceToken(of: key, expected: first, with: third, minimumAgeSeconds: 1_200) == second)
             #expect(try await store.currentToken(of: ProviderKey(teamID: "TEAM123456", keyID: "OTHER12345")) == nil)
