@@ -14,7 +14,8 @@ extension SenderTests {
             try await SenderRig.run({ $0.requestCount = 50 }) { rig in
                 #expect(await rig.sender.send(SenderRig.batch(0..<500)).tally == [.accepted: 500])
                 #expect(rig.counts(0..<500) == ([1], [1]))
-                #expect(rig.simulator.statistics.tally.connectionCount >= 10)
+                // A turn of a batch may go a little beyond.
+                #expect(rig.simulator.statistics.tally.connectionCount >= 500 / (50 + LaneRing.turnCount))
             }
         }
 
