@@ -2,6 +2,7 @@ import APNsSimulator
 import Foundation
 import HTTP
 import JSON
+import PostgreSQL
 import TestSupport
 import Testing
 
@@ -85,6 +86,45 @@ struct CustomerIOTests {
         "content_state":\(state(1)),"expiration":\(Int(Date.now.timeIntervalSince1970) + 3_600),\
         "push_payload":{"alert":{"title":"T","body":"B","sound":"default"}},"deep_link":"app://order"\(more)}
         """
+    }
+
+    @Test("are not pushed any more once they have expired, also when nobody could push them before")
+    func expiredUnpushed() async throws {
+        try await Self.with { gateway in
+            try await Self.registerForStart(gateway)
+            try await gateway.simulator.changeSettings { $0.listens = false }
+            let start = try await gateway.send(
+                "POST", "/v1/live_notifications/start", key: gateway.app.restKey,
+                body: Self.startBody(",\"expiration\":\(Int(Date.now.timeIntervalSince1970) + 2)"))
+            let id = try #require(start["instance_id"], "\(start.text)")
+            // A newcomer after the expiry must not push it either.
+            await gateway.daemon.crash()
+            while true {
+                let expired = try await gateway.withSession {
+                    try await $0.queryUnprepared("select expires_at <= unix_seconds(clock_timestamp()) from live_instance", [])
+                        .bool(row: 0, column: 0)
+                }
+                if expired { break }
+            }
+            try await gateway.simulator.changeSettings { $0.listens = true }
+            try await gateway.startDaemon()
+            try await Self.waitUntilFinished(gateway)
+            #expect(gateway.simulator.requests().isEmpty)
+            let answer = try await gateway.send("GET", "/v1/live_notifications/\(id)", key: gateway.app.restKey)
+            #expect(answer["state"] == "expired", "\(answer.text)")
+            #expect(answer.json?["last_delivery"]?["status"]?.string == "failed", "\(answer.text)")
+        }
+    }
+
+    /// Waits until every fan-out has finished.
+    private static func waitUntilFinished(_ gateway: Deployment) async throws {
+        while true {
+            let open = try await gateway.withSession {
+                try await $0.queryUnprepared("select count(*) from fan_out where finished_at is null", []).int64(
+                    row: 0, column: 0)
+            }
+            if open == 0 { return }
+        }
     }
 
     @Test("pass its own check: start, poll to active and sent, update, end, poll to ended")

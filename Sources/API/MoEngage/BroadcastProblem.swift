@@ -60,8 +60,8 @@ enum BroadcastProblem: Hashable, Sendable {
         }
     }
 
-    /// What a caller whose campaign has no channel yet is told to wait: the keeper looks as often.
-    static let channelRetrySeconds = 5
+    /// What a caller whose campaign has no channel yet is told to wait. Source: ChannelPlan.unresolvedListingSeconds, when an answer got lost.
+    static let channelRetrySeconds = 30
     static let serverError = "ServerError"
     static let serverErrorText = "Internal Server Error, something went wrong"
 

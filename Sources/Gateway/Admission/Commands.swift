@@ -12,15 +12,16 @@ package struct StartCommand: Sendable {
     package let content: PushContent
     /// The caller's idempotency key and the SHA-256 of the body it came with; nil without a key.
     package let idempotency: IdempotencyKey?
-    /// How long APNs keeps it for a phone, and it is tried again; nil for as long as `PushLifetime` says.
-    package let secondsToLive: Int64?
+    /// From when on it is not pushed any more, and APNs does not keep it for a phone, seconds since 1970; nil for what `PushLifetime` says, which
+    /// is the longest.
+    package let expiresAt: Int64?
 
     /// Puts together what a dialect validated.
     package init(
         activityID: String, activityType: String, name: String, audience: Audience, content: PushContent,
-        idempotency: IdempotencyKey?, secondsToLive: Int64? = nil
+        idempotency: IdempotencyKey?, expiresAt: Int64? = nil
     ) {
-        self.secondsToLive = secondsToLive
+        self.expiresAt = expiresAt
         self.activityID = activityID
         self.activityType = activityType
         self.name = name
@@ -51,12 +52,13 @@ package struct UpdateCommand: Sendable {
     package let name: String
     /// What the devices get; its event is `update` or `end`.
     package let content: PushContent
-    /// How long APNs keeps it for a phone, and it is tried again; nil for as long as `PushLifetime` says.
-    package let secondsToLive: Int64?
+    /// From when on it is not pushed any more, and APNs does not keep it for a phone, seconds since 1970; nil for what `PushLifetime` says, which
+    /// is the longest.
+    package let expiresAt: Int64?
 
     /// Puts together what a dialect validated.
-    package init(activityID: String, name: String, content: PushContent, secondsToLive: Int64? = nil) {
-        self.secondsToLive = secondsToLive
+    package init(activityID: String, name: String, content: PushContent, expiresAt: Int64? = nil) {
+        self.expiresAt = expiresAt
         self.activityID = activityID
         self.name = name
         self.content = content

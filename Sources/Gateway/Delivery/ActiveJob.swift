@@ -12,6 +12,11 @@ struct ActiveJob {
         rendered = RenderedBodies(job: job, renderer: renderer)
     }
 
+    /// From when on nothing of it may be sent.
+    var expiresAt: UnixMilliseconds { UnixMilliseconds(rawValue: job.expiresAt * 1_000) }
+
+    func isExpired(at now: UnixMilliseconds) -> Bool { now >= expiresAt }
+
     /// Which body a device of this language gets: the exact tag, else its primary language, else the first (`en`).
     func bodyIndex(language: String) -> UInt8 {
         guard job.content.alerts.count > 1 else { return 0 }

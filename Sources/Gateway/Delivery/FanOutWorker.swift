@@ -18,7 +18,7 @@ package actor FanOutWorker {
     private let claimWakeUp = WakeUp()
     private let recordWakeUp = WakeUp()
     private let heartbeatWakeUp = WakeUp()
-    private let leaseWakeUp = WakeUp()
+    private let deadlineWakeUp = WakeUp()
     var worker: WorkerID?
     /// The registered worker's journal; nil when it works without.
     var journal: (any WorkerJournal)?
@@ -82,7 +82,7 @@ package actor FanOutWorker {
         await register()
         await withDiscardingTaskGroup { group in
             group.addTask { await self.keepLease() }
-            group.addTask { await self.watchLease() }
+            group.addTask { await self.watchDeadlines() }
             group.addTask { await self.recordOutcomes() }
             await self.claimChunks(&group)
             isClaimingDone = true
@@ -173,6 +173,7 @@ package actor FanOutWorker {
         defer { jobs.release(active) }
         await jobs.announcements.waitForOlderUpdates(than: active.job, limit: limits.orderWait, clock: clock)
         guard mayStillSend(as: owner) else { return nil }
+        if active.isExpired(at: clock.now()) { active.cancellation.cancel(.expired) }
         return await chunkSending.send(chunk, as: active, journal: journal)
     }
 
@@ -183,6 +184,7 @@ package actor FanOutWorker {
         // Another chunk of the notification may have loaded it meanwhile.
         if let known = jobs.retain(notification) { return known }
         jobs.insert(fresh)
+        deadlineWakeUp.call()
         let job = jobs.retain(notification)
         await cancelSuperseded(among: [notification])
         return job
@@ -238,7 +240,7 @@ package actor FanOutWorker {
         }
         isRecorderDone = true
         heartbeatWakeUp.call()
-        leaseWakeUp.call()
+        deadlineWakeUp.call()
     }
 
     /// Waits a moment for outcomes that are on their way.
@@ -275,10 +277,13 @@ package actor FanOutWorker {
         }
     }
 
-    /// Looks at the lease by the clock alone: extending it may take as long as the database does not answer.
-    private func watchLease() async {
+    /// Looks at what ends by the clock alone: the lease, whose extension may take as long as the database does not answer, and the time to live of
+    /// what is being sent.
+    private func watchDeadlines() async {
         while !isRecorderDone {
-            await leaseWakeUp.sleep { [clock, limits] in await clock.sleep(limits.pollInterval) }
+            let nap = jobs.timeToNextExpiry(at: clock.now()).map { min($0, limits.pollInterval) } ?? limits.pollInterval
+            await deadlineWakeUp.sleep { [clock] in await clock.sleep(nap) }
+            jobs.cancelExpired(at: clock.now())
             if lease.isExpired(at: clock.instant()) { jobs.cancelAll(.leaseExpired) }
         }
     }

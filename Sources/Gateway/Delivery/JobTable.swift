@@ -33,6 +33,17 @@ struct JobTable {
         announcements.remove(job.job)
     }
 
+    /// Stops what is unsent of those whose time to live is over.
+    func cancelExpired(at now: UnixMilliseconds) {
+        for job in table.values where job.isExpired(at: now) { job.cancellation.cancel(.expired) }
+    }
+
+    /// Until the next one's time to live is over; nil when none is left whose time is not.
+    func timeToNextExpiry(at now: UnixMilliseconds) -> Duration? {
+        table.values.filter { !$0.isExpired(at: now) }.map { $0.expiresAt.rawValue - now.rawValue }.min().map(
+            Duration.milliseconds)
+    }
+
     /// Stops what is unsent of all of them and forgets them.
     mutating func cancelAll(_ cause: Cancellation.Cause) {
         for job in table.values {

@@ -8,6 +8,8 @@ package final class Cancellation: Sendable {
         case superseded = 1
         /// The worker's lease may have run out: another daemon may be sending the rest.
         case leaseExpired = 2
+        /// Its time to live is over.
+        case expired = 3
     }
 
     private let raw = Atomic<UInt8>(0)

@@ -40,7 +40,7 @@ package struct LiveNotifications: Sendable {
         }
         let command = StartCommand(
             activityID: "\(id)", activityType: type, name: request.notificationType, audience: .aliases(request.profile),
-            content: content, idempotency: nil, secondsToLive: secondsToLive(of: .start, until: request.expiresAt))
+            content: content, idempotency: nil, expiresAt: request.expiresAt)
         let stored = StoredInstanceStart(id: id, delivery: delivery, request: request, types: types, command: command)
         guard try await ledger.start(stored, application: application) else { return .overloaded }
         announce()
@@ -108,13 +108,8 @@ package struct LiveNotifications: Sendable {
         return .made(
             UpdateCommand(
                 activityID: "\(request.instance)", name: instance.notificationType, content: content,
-                secondsToLive: secondsToLive(of: request.event, until: instance.expiresAt)))
-    }
-
-    /// A phone that comes back after the instance has expired is not to show it, or an older state of it. An end it gets all the same.
-    private func secondsToLive(of event: ActivityEvent, until expiresAt: Int64) -> Int64 {
-        let longest = PushLifetime.seconds(of: event)
-        return event == .end ? longest : max(1, min(longest, expiresAt - nowMilliseconds() / 1_000))
+                // A phone that comes back after the instance has expired is not to show it, or an older state of it. An end it gets all the same.
+                expiresAt: request.event == .end ? nil : instance.expiresAt))
     }
 
     // On which platforms the profile is, nobody knows here. Without a platform iOS counts: where the content is too large for Android

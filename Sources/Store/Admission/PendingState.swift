@@ -39,6 +39,7 @@ extension Store {
                 .application(application), .int64(activity), .int16(event.rawValue), .text(taken.text(row: 0, column: 1)),
                 .bytes(taken.bytes(row: 0, column: 2)), .int64(PushLifetime.seconds(of: event)),
                 .bool(taken.bool(row: 0, column: 3)), Parameter(taken.optionalInt64(column: 4)),
+                .null,
             ])
         return superseded
     }

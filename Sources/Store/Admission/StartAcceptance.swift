@@ -87,9 +87,10 @@ extension Store {
                     .application(application), start.idempotency.map { .uuid($0.key) } ?? .null,
                     start.idempotency.map { .bytes($0.bodyDigest) } ?? .null, .text(start.activityID), .int32(type),
                     .text(start.name), .bytes(start.content.stored),
-                    .int64(start.secondsToLive ?? PushLifetime.seconds(of: .start)),
+                    .int64(PushLifetime.seconds(of: .start)),
                     .bool(start.content.alerts.count > 1), Parameter(frozen), devices.map(Parameter.int64Array) ?? .null,
                     .int32(Int32(Self.listChunkDeviceCount)), types.map(Parameter.int32Array) ?? .null,
+                    Parameter(start.expiresAt),
                 ]),
         ])[1]
         if stored.rowCount == 1 {

@@ -80,7 +80,7 @@ enum StartStatements {
     // A state that was refused before is older than what the start shows. One that joins a running activity leaves an update to the
     // devices that were started before; an end it does away with, for the activity goes on.
     /// Key, activity, notification and fan-out in one: app, key, digest, activity id, type, name, content, seconds to live,
-    /// whether languages differ, conditions, devices, devices of a chunk, types of their tokens or null. No row when the key is taken.
+    /// whether languages differ, conditions, devices, devices of a chunk, types of their tokens or null, end of its life or null. No row when the key is taken.
     static let accept = Statement(
         name: "start_accept",
         text: """
@@ -108,7 +108,7 @@ enum StartStatements {
                 insert into notification
                     (notification_id, app_id, activity_number, event, type_id, name, content, push_timestamp, expires_at)
                 select fresh.notification_id, $1, begun.activity_number, 0, $5, $6, $7, begun.last_timestamp,
-                    unix_seconds(clock_timestamp()) + $8
+                    least(unix_seconds(clock_timestamp()) + $8, $14::bigint)
                 from fresh, begun
                 returning notification_id, public_id, activity_number),
             queued as (

@@ -40,8 +40,8 @@ extension Store {
                 UpdateStatements.accept,
                 [
                     .application(application), .int64(activity), .int16(event.rawValue), .text(update.name),
-                    .bytes(update.content.stored), .int64(update.secondsToLive ?? PushLifetime.seconds(of: event)),
-                    .bool(update.content.alerts.count > 1), .null,
+                    .bytes(update.content.stored), .int64(PushLifetime.seconds(of: event)),
+                    .bool(update.content.alerts.count > 1), .null, Parameter(update.expiresAt),
                 ]),
             StatementCall(PendingStateStatements.drop, [.application(application), .text(update.activityID)]),
         ])[0]
@@ -118,7 +118,8 @@ enum UpdateStatements {
         text: "update fan_out set is_superseded = true, is_carved = true where notification_id = any($1::bigint[])")
 
     // What is over stays over, whatever was looked at before the activity's row was had.
-    /// App, activity number, event, name, content, seconds to live, whether languages differ, timestamp or null for the next one.
+    /// App, activity number, event, name, content, seconds to live, whether languages differ, timestamp or null for the next one,
+    /// end of its life or null.
     static let accept = Statement(
         name: "update_accept",
         text: """
@@ -135,7 +136,7 @@ enum UpdateStatements {
                 insert into notification
                     (notification_id, app_id, activity_number, event, type_id, name, content, push_timestamp, expires_at)
                 select latest_notification, $1, activity_number, $3, type_id, $4, $5, coalesce($8, last_timestamp),
-                    unix_seconds(clock_timestamp()) + $6
+                    least(unix_seconds(clock_timestamp()) + $6, $9::bigint)
                 from moved
                 returning notification_id, public_id),
             queued as (

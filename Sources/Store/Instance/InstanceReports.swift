@@ -3,8 +3,8 @@ import PostgreSQL
 
 /// What devices tell of instances.
 extension Store {
-    /// How far a device's clock may be ahead or behind before its time counts as the gateway's, in seconds.
-    static let reportToleranceSeconds: Int64 = 7 * 24 * 3600
+    /// What a device says happened longer ago counts as of now, in seconds: its clock is wrong, for SDKs do not keep events that long.
+    static let reportAgeSeconds: Int64 = 31 * 24 * 3600
 
     func storeReport(_ report: InstanceReport, application: ApplicationID) async throws(StorageError) -> Bool {
         let (isKept, superseded): (Bool, [NotificationID]) = try await transaction { connection in

@@ -93,10 +93,10 @@ enum InstanceStatements {
             where app_id = $1 and activity_id = $2 and ended_at is null
             """)
 
-    // A device's clock may be wrong: what it says counts when it is near.
+    // A device's clock may be wrong: what it says counts unless it is long ago, and never lies ahead.
     private static func moment(_ parameter: String) -> String {
         """
-        case when abs(\(parameter)::bigint - unix_seconds(clock_timestamp())) <= \(Store.reportToleranceSeconds)
+        case when \(parameter)::bigint >= unix_seconds(clock_timestamp()) - \(Store.reportAgeSeconds)
             then least(\(parameter)::bigint, unix_seconds(clock_timestamp()))
             else unix_seconds(clock_timestamp()) end
         """

@@ -50,7 +50,7 @@ final class WorkerBench: Sendable {
     @discardableResult func enqueue(
         notification: Int64 = 1, event: ActivityEvent = .update, devices: ClosedRange<Int64>, number: Int32 = 0,
         languages: [String] = [], application: Application? = nil, activityID: String = "match",
-        prepare: (inout Chunk) -> Void = { _ in }
+        expiresAt: Int64 = 1_800_003_600, prepare: (inout Chunk) -> Void = { _ in }
     ) -> ChunkID {
         let application = application ?? self.application
         let id = ChunkID(notification: NotificationID(rawValue: notification), number: number, epoch: 1)
@@ -67,7 +67,7 @@ final class WorkerBench: Sendable {
             dismissalDate: nil, relevanceScore: nil, priority: 10)
         let job = PushJob(
             notification: id.notification, application: application, activityID: activityID, content: content,
-            timestamp: 1_800_000_000, expiresAt: 1_800_003_600)
+            timestamp: 1_800_000_000, expiresAt: expiresAt)
         let ready = chunk
         queue.change { state in
             state.jobs[id.notification] = job
