@@ -73,8 +73,8 @@ create table if not exists provider_token (
     primary key (team_id, key_id)
 );
 
--- By this database's clock, unlike issued_at; null for a token of a daemon of an earlier version.
-alter table provider_token add column if not exists replaced_at timestamptz;
+-- When a token was last replaced because APNs refused it, by this database's clock: that of whoever issued it may be what is wrong with it.
+alter table provider_token add column if not exists forced_at timestamptz;
 
 create table if not exists app (
     app_id               int generated always as identity primary key,

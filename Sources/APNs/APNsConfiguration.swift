@@ -44,8 +44,7 @@ package struct APNsConfiguration: Sendable {
     package var companionWait = Duration.seconds(5)
     /// Pause before connections beyond the first are added. Source: Apple engineers advise "a few seconds".
     package var connectionSpacing = Duration.seconds(1)
-    /// First and longest pause after a connection that failed, was of no use, or served for less than the longest pause; doubles from
-    /// one to the other.
+    /// First and longest pause after a connection that failed or on which every push was turned away; doubles from one to the other.
     package var firstBackOff = Duration.milliseconds(250)
     package var longestBackOff = Duration.seconds(15)
     /// Silence after which a PING asks whether APNs is still there, and how long its answer may take.

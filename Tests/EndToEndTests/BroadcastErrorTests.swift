@@ -1,3 +1,5 @@
+import APNsSimulator
+import Foundation
 import HTTP
 import JSON
 import PostgreSQL
@@ -31,6 +33,17 @@ struct BroadcastErrorTests {
     /// Forgets what was counted, so that the minute is not what a test waits for.
     private static func forgetRates(_ gateway: Deployment) async throws {
         try await gateway.execute("delete from campaign_rate_limit")
+    }
+
+    /// An app that is reached through FCM only.
+    private static func appWithoutSigningKey(_ gateway: Deployment) async throws -> Deployment.App {
+        let file = try TestHTTPClient.temporaryFile(GoogleAccount.makeServiceAccount(projectID: "keyless"))
+        defer { try? FileManager.default.removeItem(at: file) }
+        let made = try await gateway.control(
+            "app", "create", "--name", "Keyless", "--bundle-id", "com.example.keyless", "--fcm-key-file", file.path)
+        let id = try #require(made.answer?["app_id"]?.string, "\(made.errors)")
+        let key = try await gateway.control("key", "create", "--app", id, "--kind", "rest")
+        return Deployment.App(id: id, restKey: try #require(key.answer?["key"]?.string), clientKey: "", readKey: "")
     }
 
     @Test("400 and 401 say what is wrong before anything is counted")
@@ -79,12 +92,12 @@ struct BroadcastErrorTests {
             for operation in ["update", "end"] {
                 Self.expect(try await answer(operation), 403, code, "Invalid Action", operation)
             }
-            try await gateway.execute("create table kept as select * from app; update app set team_id = null, key_id = null")
+            let keyless = try await Self.appWithoutSigningKey(gateway)
             for operation in Self.operations {
                 Self.expect(
-                    try await answer(operation), 403, code, "Only IOS token auth is allowed, please upload .p8 file", operation)
+                    try await gateway.broadcast(operation, Self.body(operation, "match"), app: keyless), 403, code,
+                    "Only IOS token auth is allowed, please upload .p8 file", operation)
             }
-            try await gateway.execute("update app set team_id = kept.team_id, key_id = kept.key_id from kept")
 
             Self.expect(
                 try await answer("start", more: #","dismissal_date":1"#), 403, code, "Dismissal date is already passed", "start")

@@ -104,6 +104,10 @@ struct ChannelCrashTests {
             let channel = try #require(try await gateway.channel(of: "match-1"))
             _ = try await gateway.waitUntilFinished(try #require(try await gateway.push("end", "match-1")["id"]))
             try await gateway.letActivitiesAge()
+            // A new daemon looks for what is over at once, later ones once a minute.
+            try await gateway.crashDaemon()
+            try await gateway.endChannelLeases()
+            try await gateway.startDaemon()
             #expect(
                 await gateway.simulator.waitForRequests(1, matching: RequestQuery(operation: .delete), timeout: .seconds(30))
                     .count == 1)

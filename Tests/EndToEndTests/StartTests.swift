@@ -66,6 +66,32 @@ import Testing
         }
     }
 
+    @Test("that is nested too deeply, or is no text, is refused, and the daemon goes on")
+    func hostileBodies() async throws {
+        try await Deployment.run { gateway in
+            try await gateway.registerDevices(1...1)
+            let path = "/apps/\(gateway.app.id)/activities/activity/\(Deployment.activityType)"
+            func body(_ state: String) -> [UInt8] {
+                Array(
+                    (#"{"event":"start","activity_id":"m","name":"n","event_attributes":{"a":1},"event_updates":{"s":\#(state)},"#
+                        + #""headings":{"en":"T"},"contents":{"en":"B"},"included_segments":["All"]}"#).utf8)
+            }
+            func nested(_ depth: Int) -> [UInt8] {
+                body(String(repeating: "[", count: depth) + String(repeating: "]", count: depth))
+            }
+            var invalid = body(#""?""#)
+            if let place = invalid.firstIndex(of: UInt8(ascii: "?")) { invalid[place] = 0xFF }
+            let top = [UInt8](repeating: UInt8(ascii: "["), count: 100_000)
+            for hostile in [nested(500), nested(100_000), top, invalid] {
+                let answer = try await gateway.client(of: nil, version: .http1).send(
+                    "POST", path, headers: ["authorization": "Key \(gateway.app.restKey)"], body: hostile)
+                #expect(answer.status == 400, "\(answer.text)")
+            }
+            // The same process: a daemon that ended is not started again.
+            #expect(try await gateway.start("match-1").status == 201)
+        }
+    }
+
     @Test("lists every field that is wrong")
     func listsMistakes() async throws {
         try await Deployment.run { gateway in

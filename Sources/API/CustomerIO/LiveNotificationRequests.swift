@@ -160,7 +160,7 @@ struct LiveNotificationRequests: Sendable {
     private static func expiration(_ value: JSONValue, now: Int64) throws(FieldProblem) -> Int64? {
         guard value.kind == .number else { throw .wrongKind(expected: "a whole number of seconds since 1970") }
         if value.integer == 0 { return nil }
-        guard let seconds = value.integer, (now + 1...now + AdmissionLimits.instanceSeconds).contains(seconds) else {
+        guard let seconds = value.integer, (now...now + AdmissionLimits.instanceSeconds).contains(seconds) else {
             throw .notOneOf("0, or whole seconds since 1970 within the next 6 hours")
         }
         return seconds

@@ -63,9 +63,6 @@ struct ConnectionLife {
     /// APNs answered that it takes no pushes now.
     mutating func turnedAway() { hasTurnedAway = true }
 
-    /// How long ago it began.
-    func age(at now: ContinuousClock.Instant) -> Duration { now - startedAt }
-
     /// GOAWAY, an answer that asks for another connection, or silence: nothing new is sent on it.
     mutating func drain() { if phase == .open || phase == .connecting { phase = .draining } }
 

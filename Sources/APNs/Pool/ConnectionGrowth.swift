@@ -71,16 +71,15 @@ struct ConnectionGrowth {
         backOff = min(pause * 2, configuration.longestBackOff)
     }
 
-    /// A connection takes no more pushes. One that served for long says nothing about the next one; one that did not counts as a
-    /// failure, whatever APNs answered on it: connections that come and go are what Apple blocks hosts for.
+    /// A connection takes no more pushes. One on which APNs took or judged a push says nothing against the next one, however short its life was:
+    /// APNs may send clients away after a few pushes. One on which it only turned pushes away, or said nothing, counts as a failure.
     mutating func ended(_ life: ConnectionLife, at now: ContinuousClock.Instant, addressCount: Int, jitter: Double) {
-        guard !life.hasAnswered || life.age(at: now) < configuration.longestBackOff else { return forgetFailures() }
+        guard !life.hasAnswered else { return forgetFailures() }
         // Another address is tried at once for one that cannot be reached, not for a service that turns pushes away.
-        let answers = life.hasAnswered || life.hasTurnedAway
-        failed(at: now, addressCount: answers ? 1 : addressCount, jitter: jitter)
+        failed(at: now, addressCount: life.hasTurnedAway ? 1 : addressCount, jitter: jitter)
     }
 
-    /// A connection answered a push for the first time: others may join it. How long the next pause is shows when it ends.
+    /// A connection answered a push for the first time: others may join it.
     mutating func succeeded() {
         notBefore = nil
         triedAddressCount = 0

@@ -88,9 +88,10 @@ package final class ProviderTokenMinter: Sendable {
             guard let pem = try await vault.signingKey(of: key) else { return fail() }
             let fresh = try ProviderTokenEncoding.token(
                 of: key, issuedAt: clock.wallSeconds(), signedWith: ES256PrivateKey(pem: pem))
-            // Also of a token that APNs refuses: another one within 20 minutes is refused for that alone, whichever daemon makes it.
-            let minimumAge = ProviderTokenState.forcedRenewalDistance.components.seconds
-            adopt(try await vault.replaceToken(of: key, expected: stored, with: fresh, minimumAgeSeconds: minimumAge))
+            // A refused token is replaced at once, but not again within 20 minutes, whichever daemon does so: APNs would refuse that alone.
+            let isForced = state.withLock { $0.isForced }
+            let distance = isForced ? ProviderTokenState.forcedRenewalDistance.components.seconds : nil
+            adopt(try await vault.replaceToken(of: key, expected: stored, with: fresh, forcedDistanceSeconds: distance))
         } catch {
             fail()
         }

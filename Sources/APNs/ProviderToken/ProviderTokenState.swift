@@ -55,7 +55,8 @@ struct ProviderTokenState {
     private var issuedAt = Duration.zero
     /// Wall clock less monotonic clock when the token was taken over, in seconds.
     private var clockDifference: Int64 = 0
-    private var isForced = false
+    /// Whether a new token is to take the place of one that is not at its age.
+    private(set) var isForced = false
     /// What APNs said when it forced the renewal; nil when the clock stepped.
     private var forcedBy: DeliveryReason?
     private var forcedAt: Duration?
@@ -102,10 +103,12 @@ struct ProviderTokenState {
         refusalsInARow = 0
     }
 
-    /// The token stays, although its renewal was forced: it is too young to be replaced, by whichever daemon it was made.
+    /// The token stays, although its renewal was forced: one was renewed so a short time ago, by whichever daemon.
     private mutating func keep(now: Duration) {
         guard isForced else { return }
         isForced = false
+        // Whoever holds the token knows when it may be replaced; it is asked again by the next refusal.
+        forcedAt = nil
         if let forcedBy { _ = openCircuit(forcedBy, now: now) }
     }
 

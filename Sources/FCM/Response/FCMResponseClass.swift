@@ -74,6 +74,8 @@ package enum FCMResponseClass {
     // Google's documents name quotas of a project, of a device and of a topic, and no fixed words for them.
     private static func quotaConsequence(_ answer: FCMAnswer) -> FCMVerdict.Consequence {
         guard !answer.exhaustedQuotas.isEmpty else { return .countQuotaRefusal }
+        // A project may be called after devices.
+        if answer.exhaustedQuotas.contains(where: { $0.hasPrefix("project:") }) { return .slowDown }
         if answer.exhaustedQuotas.contains(where: { $0.contains("device") || $0.contains("topic") }) { return .nothing }
         return answer.exhaustedQuotas.contains { $0.contains("project") } ? .slowDown : .countQuotaRefusal
     }

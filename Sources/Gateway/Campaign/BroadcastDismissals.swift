@@ -13,7 +13,7 @@ package protocol BroadcastDismissals: Sendable {
 package actor BroadcastDismisser {
     /// Longest time between two looks: a date may have been told to another daemon.
     static let interval = Duration.seconds(5)
-    /// Instances ended in one look.
+    /// Campaigns whose instances are ended together; when there are so many, the next follow at once.
     static let instanceCount = 20
 
     private let executor: any SerialExecutor
@@ -51,8 +51,11 @@ package actor BroadcastDismisser {
 
     /// Looks once; how long there is nothing to do then.
     package func look() async throws(StorageError) -> Duration {
-        let count = try await dismissals.dismissDue(limit: Self.instanceCount)
-        if count > 0 { announce() }
+        var count: Int
+        repeat {
+            count = try await dismissals.dismissDue(limit: Self.instanceCount)
+            if count > 0 { announce() }
+        } while count >= Self.instanceCount && !Task.isCancelled
         guard let seconds = try await dismissals.secondsToNextDismissal() else { return Self.interval }
         // One that could not be ended now must not make a loop.
         return min(Self.interval, max(.seconds(1), .seconds(seconds)))

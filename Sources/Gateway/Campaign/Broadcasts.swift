@@ -25,10 +25,11 @@ package struct Broadcasts: Sendable {
         if case .refused(let seconds) = try await ledger.admit(.start, of: application.id) {
             return .rateLimited(retryAfterSeconds: seconds)
         }
+        // Before the campaign, which such an app has none of.
+        guard application.canBroadcast else { return .refused(.noSigningKey) }
         guard let campaign = try await ledger.campaign(named: request.campaign, application: application.id) else {
             return .refused(.unknownCampaign)
         }
-        guard application.canBroadcast else { return .refused(.noSigningKey) }
         let now = nowMilliseconds()
         if let date = request.state.dismissalDate, date <= now / 1_000 { return .refused(.dismissed) }
         guard let audience = campaign.audience else { return .refused(.unknownAudience) }
@@ -61,10 +62,11 @@ package struct Broadcasts: Sendable {
         if case .refused(let seconds) = try await ledger.admit(call, of: application.id) {
             return .rateLimited(retryAfterSeconds: seconds)
         }
+        // Before the campaign, which such an app has none of.
+        guard application.canBroadcast else { return .refused(.noSigningKey) }
         guard let campaign = try await ledger.campaign(named: request.campaign, application: application.id) else {
             return .refused(.unknownCampaign)
         }
-        guard application.canBroadcast else { return .refused(.noSigningKey) }
         if case .refused(let seconds) = try await ledger.admit(call, of: campaign, application: application.id) {
             return .rateLimited(retryAfterSeconds: seconds)
         }

@@ -21,12 +21,15 @@ extension ChannelKeeper {
                 metrics.deleted.add()
                 try await directory.channelIsGone(request: channel.request)
                 refusalCount = 0
-            case .refused(.other(let reason)) where refusalCount < Self.deletionRefusalCount - 1:
-                // It may be about this channel only: the others are tried.
+            case .refused(.other(let reason)):
+                // It may be about this channel only: others are tried, but not all of them in vain, and channels may be made all the same.
                 refusalCount += 1
                 metrics.failed.add()
                 logger.log(.error, "A broadcast channel could not be deleted", fields(place, reason.name))
-                try await postpone(leaving[index...index], seconds: ChannelRefusal.other(reason).pauseSeconds)
+                let isSeries = refusalCount == Self.deletionRefusalCount
+                let refused = isSeries ? leaving[index...] : leaving[index...index]
+                try await postpone(refused, seconds: ChannelRefusal.other(reason).pauseSeconds)
+                if isSeries { return true }
             case .refused(let refusal):
                 note("A broadcast channel could not be deleted", refusal, in: place)
                 try await postpone(leaving[index...], seconds: refusal.pauseSeconds)

@@ -17,8 +17,8 @@ package actor FanOutWorker {
     let logger: Logger
     private let claimWakeUp = WakeUp()
     private let recordWakeUp = WakeUp()
-    private let heartbeatWakeUp = WakeUp()
-    private let deadlineWakeUp = WakeUp()
+    let heartbeatWakeUp = WakeUp()
+    let deadlineWakeUp = WakeUp()
     var worker: WorkerID?
     /// The registered worker's journal; nil when it works without.
     var journal: (any WorkerJournal)?
@@ -33,7 +33,7 @@ package actor FanOutWorker {
     private var sending: Set<ChunkID> = []
     private var finished: [FinishedChunk] = []
     private var isClaimingDone = false
-    private var isRecorderDone = false
+    private(set) var isRecorderDone = false
     /// Until when a claim that was not answered may still be committed, without this worker knowing its chunk.
     private var unansweredClaimEndsAt: ContinuousClock.Instant?
 
@@ -205,7 +205,7 @@ package actor FanOutWorker {
     }
 
     /// Stops what is unsent of them where a newer state, or the end, was accepted, by whichever daemon.
-    private func cancelSuperseded(among notifications: [NotificationID]) async {
+    func cancelSuperseded(among notifications: [NotificationID]) async {
         guard !notifications.isEmpty else { return }
         do {
             for notification in try await queue.superseded(among: notifications) {
@@ -264,41 +264,5 @@ package actor FanOutWorker {
         }
         for notification in Set(batch.map(\.record.chunk.notification)) { board.outcomesRecorded(of: notification) }
         claimWakeUp.call()
-    }
-
-    // MARK: Lease
-
-    /// Extends the lease and looks for newer states, in intervals and whenever a notification was accepted.
-    private func keepLease() async {
-        while !isRecorderDone {
-            await heartbeatWakeUp.sleep { [clock, limits] in await clock.sleep(limits.pollInterval) }
-            if lease.isExtensionDue(at: clock.instant()) { await extendLease() }
-            await cancelSuperseded(among: jobs.notifications)
-        }
-    }
-
-    /// Looks at what ends by the clock alone: the lease, whose extension may take as long as the database does not answer, and the time to live of
-    /// what is being sent.
-    private func watchDeadlines() async {
-        while !isRecorderDone {
-            let nap = jobs.timeToNextExpiry(at: clock.now()).map { min($0, limits.pollInterval) } ?? limits.pollInterval
-            await deadlineWakeUp.sleep { [clock] in await clock.sleep(nap) }
-            jobs.cancelExpired(at: clock.now())
-            if lease.isExpired(at: clock.instant()) { jobs.cancelAll(.leaseExpired) }
-        }
-    }
-
-    private func extendLease() async {
-        guard let worker else { return await register() }
-        do {
-            let beforeExtension = clock.instant()
-            if try await queue.extendLease(of: worker, seconds: limits.leaseSeconds) {
-                lease.extendedAt = beforeExtension
-            } else {
-                await loseLease()
-            }
-        } catch {
-            logger.log(.warning, "The lease could not be extended", [.reason: "\(error)"])
-        }
     }
 }

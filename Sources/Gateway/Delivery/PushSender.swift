@@ -97,7 +97,11 @@ package protocol ProviderTokenVault: Sendable {
     /// The token all daemons use now; nil when none was made yet.
     func currentToken(of key: ProviderKey) async throws(StorageError) -> ProviderToken?
     /// Offers a fresh token. One daemon wins: returns the token to use, which is `replacement` only when the stored
-    /// one is still `expected` (nil: none) and was stored at least `minimumAgeSeconds` ago, whatever it says itself.
-    func replaceToken(of key: ProviderKey, expected: ProviderToken?, with replacement: ProviderToken, minimumAgeSeconds: Int64)
-        async throws(StorageError) -> ProviderToken
+    /// one is still `expected` (nil: none).
+    ///
+    /// - Parameter forcedDistanceSeconds: for a token that takes a refused one's place: such a renewal must be at least so long ago, whichever
+    ///   daemon made it. Nil for a renewal by age.
+    func replaceToken(
+        of key: ProviderKey, expected: ProviderToken?, with replacement: ProviderToken, forcedDistanceSeconds: Int64?
+    ) async throws(StorageError) -> ProviderToken
 }

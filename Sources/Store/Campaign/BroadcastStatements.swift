@@ -177,7 +177,7 @@ enum BroadcastStatements {
 
     // MARK: Dismissal
 
-    private static let isDue = "ended_at is null and dismissal_date <= unix_seconds(clock_timestamp())"
+    private static let isDue = "ended_at is null and dismissal_date <= (select unix_seconds(clock_timestamp()))"
 
     /// Seconds until the next dismissal date.
     static let nextDismissal = Statement(
@@ -216,7 +216,12 @@ enum BroadcastStatements {
             select notification.name, notification.event, notification.content
             from broadcast_instance as instance
                 join activity using (activity_number)
-                join notification on notification.notification_id = activity.latest_notification
+                join lateral (
+                    select name, event, content
+                    from notification
+                    where notification.activity_number = activity.activity_number
+                    order by notification_id desc
+                    limit 1) as notification on true
             where instance.app_id = $1 and instance.instance_id = $2
             """)
 

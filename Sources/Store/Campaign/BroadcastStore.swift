@@ -129,16 +129,23 @@ extension Store: BroadcastDismissals {
 
     package func dismissDue(limit: Int) async throws(StorageError) -> Int {
         let due = try await query(BroadcastStatements.dueCampaigns, [.int32(Int32(limit))])
-        var count = 0
+        var (count, failure): (Int, StorageError?) = (0, nil)
         for row in 0..<due.rowCount {
             let application = ApplicationID(rawValue: due.int32(row: row, column: 0))
             let campaign = due.int64(row: row, column: 1)
-            let (dismissed, superseded): (Int, [NotificationID]) = try await transaction { connection in
-                try await self.dismissDue(of: campaign, application, on: connection)
+            do throws(StorageError) {
+                let (dismissed, superseded): (Int, [NotificationID]) = try await transaction { connection in
+                    try await self.dismissDue(of: campaign, application, on: connection)
+                }
+                if !superseded.isEmpty { try await finish(superseded) }
+                count += dismissed
+            } catch {
+                // What PostgreSQL refuses of one campaign is not to keep the others.
+                if case .unavailable = error { throw error }
+                failure = error
             }
-            if !superseded.isEmpty { try await finish(superseded) }
-            count += dismissed
         }
+        if let failure, count == 0 { throw failure }
         return count
     }
 

@@ -58,7 +58,8 @@ enum AbandonedChunkStatements {
                     from update_token as token
                     where picked.devices is null and picked.event <> 0 and token.activity_number = picked.activity_number
                         and token.device_id > picked.low and token.device_id <= picked.high
-                        and token.registered_at <= picked.claimed_at) as held
+                        and token.registered_at <= picked.claimed_at
+                        and not \(ChunkClaimStatements.waitsByItself(of: "picked.notification_id"))) as held
                 on conflict do nothing)
             update fan_out_chunk as chunk
             set state = 2, owner = $2, epoch = chunk.epoch + 1, closed_at = clock_timestamp(),

@@ -14,7 +14,7 @@ extension Store: ProviderTokenVault {
     }
 
     package func replaceToken(
-        of key: ProviderKey, expected: ProviderToken?, with replacement: ProviderToken, minimumAgeSeconds: Int64
+        of key: ProviderKey, expected: ProviderToken?, with replacement: ProviderToken, forcedDistanceSeconds: Int64?
     ) async throws(StorageError) -> ProviderToken {
         let sealed = sealingKey.seal(Array(replacement.token.utf8), context: key.tokenContext)
         let row: [Parameter] = key.parameters + [.bytes(sealed), .int64(replacement.issuedAt)]
@@ -25,9 +25,11 @@ extension Store: ProviderTokenVault {
             let stored = self.open(locked, of: key)
             // One that cannot be opened was sealed with another master key: it is as good as none.
             if let stored {
-                guard stored == expected, locked.int64(row: 0, column: 2) >= minimumAgeSeconds else { return stored }
+                guard stored == expected else { return stored }
+                let distance = locked.optionalInt64(row: 0, column: 2)
+                if let distance, let forcedDistanceSeconds, distance < forcedDistanceSeconds { return stored }
             }
-            try await connection.query(ProviderTokenStatements.replace, row)
+            try await connection.query(ProviderTokenStatements.replace, row + [.bool(forcedDistanceSeconds != nil)])
             return replacement
         }
     }
@@ -57,13 +59,11 @@ enum ProviderTokenStatements {
         name: "provider_token_find",
         text: "select sealed_token, issued_at from provider_token where team_id = $1 and key_id = $2")
 
-    // The clock of whoever made a token may be what is wrong with it, so that its age is not told by issued_at.
-    /// The token, when it was issued, and how many seconds ago it was stored.
+    /// The token, when it was issued, and how many seconds ago one was replaced because APNs refused it.
     static let lock = Statement(
         name: "provider_token_lock",
         text: """
-            select sealed_token, issued_at,
-                unix_seconds(clock_timestamp()) - coalesce(unix_seconds(replaced_at), issued_at)
+            select sealed_token, issued_at, unix_seconds(clock_timestamp()) - unix_seconds(forced_at)
             from provider_token
             where team_id = $1 and key_id = $2
             for update
@@ -72,16 +72,17 @@ enum ProviderTokenStatements {
     static let add = Statement(
         name: "provider_token_add",
         text: """
-            insert into provider_token (team_id, key_id, sealed_token, issued_at, replaced_at)
-            values ($1, $2, $3, $4, clock_timestamp())
+            insert into provider_token (team_id, key_id, sealed_token, issued_at)
+            values ($1, $2, $3, $4)
             on conflict do nothing
             """)
 
+    /// Team, key, token, when it was issued, whether because APNs refused the other.
     static let replace = Statement(
         name: "provider_token_replace",
         text: """
             update provider_token
-            set sealed_token = $3, issued_at = $4, replaced_at = clock_timestamp()
+            set sealed_token = $3, issued_at = $4, forced_at = case when $5 then clock_timestamp() else forced_at end
             where team_id = $1 and key_id = $2
             """)
 }

@@ -11,7 +11,7 @@ final class MemoryVault: ProviderTokenVault {
     func signingKey(of key: ProviderKey) async throws(StorageError) -> [UInt8]? { pem }
     func currentToken(of key: ProviderKey) async throws(StorageError) -> ProviderToken? { token.withLock { $0 } }
     func replaceToken(
-        of key: ProviderKey, expected: ProviderToken?, with replacement: ProviderToken, minimumAgeSeconds: Int64
+        of key: ProviderKey, expected: ProviderToken?, with replacement: ProviderToken, forcedDistanceSeconds: Int64?
     ) async throws(StorageError) -> ProviderToken {
         token.withLock { token in
             if token == expected { token = replacement }

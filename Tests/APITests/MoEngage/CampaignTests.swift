@@ -34,7 +34,7 @@ import Testing
         }
         let body = Body.campaign.with("apns_environments", #"["production","sandbox"]"#)
         let lacking = await api.createCampaign(body.text)
-        #expect(lacking.status == 503 && lacking.headers["retry-after"] == "5")
+        #expect(lacking.status == 503 && lacking.headers["retry-after"] == "30")
         #expect(
             lacking.text
                 == HTTPResponse.moEngageError("ServerError", "No broadcast channel could be had from Apple, please try again"))

@@ -11,8 +11,8 @@ import Testing
 final class MemoryVault: ProviderTokenVault {
     struct State {
         var tokens: [ProviderKey: ProviderToken] = [:]
-        /// How long ago all of them were stored.
-        var ageSeconds: Int64 = 3_600
+        /// How long ago a refused token was replaced; nil for never.
+        var forcedAgeSeconds: Int64?
         var isBroken = false
         var replacementCount = 0
         /// Whoever asks for the key waits for its end.
@@ -41,11 +41,12 @@ final class MemoryVault: ProviderTokenVault {
     func currentToken(of key: ProviderKey) async throws(StorageError) -> ProviderToken? { state.withLock { $0.tokens[key] } }
 
     func replaceToken(
-        of key: ProviderKey, expected: ProviderToken?, with replacement: ProviderToken, minimumAgeSeconds: Int64
+        of key: ProviderKey, expected: ProviderToken?, with replacement: ProviderToken, forcedDistanceSeconds: Int64?
     ) async throws(StorageError) -> ProviderToken {
         state.withLock { state in
-            let isOldEnough = state.tokens[key] == nil || state.ageSeconds >= minimumAgeSeconds
-            if state.tokens[key] == expected, isOldEnough {
+            let isTooSoon = forcedDistanceSeconds.map { state.forcedAgeSeconds ?? $0 < $0 } ?? false
+            if state.tokens[key] == expected, !isTooSoon {
+                if forcedDistanceSeconds != nil, expected != nil { state.forcedAgeSeconds = 0 }
                 state.tokens[key] = replacement
                 state.replacementCount += 1
             }
@@ -105,38 +106,42 @@ final class MemoryVault: ProviderTokenVault {
         }
     }
 
-    @Test("keeps a token that is refused and less than 20 minutes old, whichever daemon made it, and says that its key is held")
-    func keepsYoungToken() async throws {
+    @Test(
+        "replaces a refused token at once, and within 20 minutes no other one, whichever daemon would: the key is held, and it says so"
+    )
+    func keepsForcedToken() async throws {
         let vault = MemoryVault()
-        vault.state.withLock { $0.ageSeconds = 60 }
-        // One that made the token, and one that was started since.
-        for heldCount in 1...2 {
+        // One that made the tokens, and one that was started since.
+        for daemon in 1...2 {
             let metrics = Metrics()
             let minter = ProviderTokenMinters(vault: vault, metrics: metrics).minter(of: Self.key)
             await minter.refresh()
-            #expect(minter.refused(.expiredProviderToken, generation: 1) == .resend)
-            #expect(minter.admit() == .needsToken)
+            if daemon == 1 {
+                #expect(minter.refused(.expiredProviderToken, generation: 1) == .resend)
+                await minter.refresh()
+                guard case .use(let issued, _) = minter.admit() else {
+                    Issue.record("no other token")
+                    return
+                }
+                #expect(issued.generation == 2)
+            }
+            _ = minter.refused(.expiredProviderToken, generation: daemon == 1 ? 2 : 1)
             await minter.refresh()
             guard case .held(.expiredProviderToken, _) = minter.admit() else {
-                Issue.record("daemon \(heldCount) does not hold the key")
+                Issue.record("daemon \(daemon) does not hold the key")
                 return
             }
-            #expect(vault.state.withLock { $0.replacementCount } == 1)
+            #expect(vault.state.withLock { $0.replacementCount } == 2)
             #expect(metrics.gauge("openpush_apns_held_keys").value == 1)
-            _ = minter.accepted(generation: 1)
+            _ = minter.accepted(generation: daemon == 1 ? 2 : 1)
             #expect(metrics.gauge("openpush_apns_held_keys").value == 0)
         }
-        // Once it is old enough another one is made.
-        vault.state.withLock { $0.ageSeconds = 1_200 }
+        // Once that is long enough ago another one is made.
+        vault.state.withLock { $0.forcedAgeSeconds = 1_200 }
         let minter = ProviderTokenMinters(vault: vault).minter(of: Self.key)
         await minter.refresh()
         #expect(minter.refused(.expiredProviderToken, generation: 1) == .resend)
         await minter.refresh()
-        guard case .use(let issued, _) = minter.admit() else {
-            Issue.record("no other token")
-            return
-        }
-        #expect(issued.generation == 2)
-        #expect(vault.state.withLock { $0.replacementCount } == 2)
+        #expect(vault.state.withLock { $0.replacementCount } == 3)
     }
 }

@@ -170,6 +170,40 @@ import Testing
         }
     }
 
+    @Test("of many devices is changed, registered and removed at once by callers in other orders, and nobody fails")
+    func changesAtOnce() async throws {
+        try await StoreFixture.with(connections: 8) { fixture in
+            let users = ["fan-1", "fan-2"]
+            func registered(_ number: Int) -> DeviceRegistration { Self.told(number, externalID: users[number % 2]) }
+            for number in 1...20 { _ = try await fixture.registerUser(registered(number)) }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for caller in 0..<8 {
+                    group.addTask {
+                        for round in 0..<10 {
+                            let order = caller % 2 == 0 ? Array(1...20) : Array((1...20).reversed())
+                            let number = order[(round * 3 + caller) % 20]
+                            switch (caller + round) % 4 {
+                            case 0, 1:
+                                var change = DeviceRegistration()
+                                change.tags = ["t\(caller)": "\(round)", "t\(7 - caller)": "\(round)"]
+                                let user = Self.user("external_id", users[(caller + round) % 2])
+                                _ = try await fixture.store.changeUser(user, by: change, application: fixture.application.id)
+                            case 2: _ = try await fixture.registerUser(registered(number))
+                            default:
+                                guard caller == 7 else { continue }
+                                let user = Self.user("external_id", users[round % 2])
+                                _ = try await fixture.store.removeUser(user, application: fixture.application.id)
+                                for number in order { _ = try await fixture.registerUser(registered(number)) }
+                            }
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await fixture.number("select count(*) from device") == 20)
+        }
+    }
+
     @Test("who logs out everywhere leaves no token of a running activity, and devices that no longer know each other")
     func logsOut() async throws {
         try await StoreFixture.with { fixture in

@@ -11,29 +11,31 @@ import Testing
         ProviderToken(token: text, issuedAt: issuedAt)
     }
 
-    @Test("is replaced by one daemon, when it is the expected one and old enough")
+    @Test("is replaced by one daemon, when it is the expected one; a refused one not again within the distance")
     func isReplaced() async throws {
         try await StoreFixture.with { fixture in
             let key = try #require(fixture.application.providerKey)
             let store = fixture.store
+            func replace(_ expected: ProviderToken?, _ token: ProviderToken, isForced: Bool = false) async throws -> ProviderToken
+            {
+                try await store.replaceToken(
+                    of: key, expected: expected, with: token, forcedDistanceSeconds: isForced ? 1_200 : nil)
+            }
             let none = try await store.currentToken(of: key)
             #expect(none == nil)
-            let first = Self.token("first", 1_000)
-            #expect(try await store.replaceToken(of: key, expected: nil, with: first, minimumAgeSeconds: 1_200) == first)
+            let (first, second) = (Self.token("first", 1_000), Self.token("second", 3_000))
+            #expect(try await replace(nil, first) == first)
             #expect(try await store.currentToken(of: key) == first)
-            let second = Self.token("second", 3_000)
-            #expect(try await store.replaceToken(of: key, expected: nil, with: second, minimumAgeSeconds: 1_200) == first)
-            // However much later the second says it was issued: the clock that says so may be wrong.
-            #expect(try await store.replaceToken(of: key, expected: first, with: second, minimumAgeSeconds: 1_200) == first)
-            try await fixture.session.execute("update provider_token set replaced_at = now() - interval '1200 s'")
-            let earlier = Self.token("earlier", 500)
-            #expect(try await store.replaceToken(of: key, expected: first, with: earlier, minimumAgeSeconds: 1_200) == earlier)
-            // A daemon of before tells no moment but that of the token itself.
-            try await fixture.session.execute("update provider_token set replaced_at = null")
-            #expect(try await store.replaceToken(of: key, expected: earlier, with: second, minimumAgeSeconds: 1_200) == second)
-            #expect(try await store.replaceToken(of: key, expected: second, with: first, minimumAgeSeconds: 1_200) == second)
+            #expect(try await replace(nil, second) == first)
+            // The first time at once, however young it is.
+            #expect(try await replace(first, second, isForced: true) == second)
+            // However much later the third says it was issued: the clock that says so may be wrong.
             let third = Self.token("third", 9_000)
-            #expect(try await store.replaceToken(of: key, expected: first, with: third, minimumAgeSeconds: 1_200) == second)
+            #expect(try await replace(second, third, isForced: true) == second)
+            #expect(try await replace(second, third) == third)
+            try await fixture.session.execute("update provider_token set forced_at = now() - interval '1200 s'")
+            #expect(try await replace(third, first, isForced: true) == first)
+            #expect(try await replace(first, second, isForced: true) == first)
             #expect(try await store.currentToken(of: ProviderKey(teamID: "TEAM123456", keyID: "OTHER12345")) == nil)
         }
     }
@@ -47,7 +49,7 @@ import Testing
                     for number in 0..<20 {
                         group.addTask {
                             try await fixture.store.replaceToken(
-                                of: key, expected: expected, with: Self.token("\(number)", 5_000), minimumAgeSeconds: 0)
+                                of: key, expected: expected, with: Self.token("\(number)", 5_000), forcedDistanceSeconds: nil)
                         }
                     }
                     return try await group.reduce(into: Set()) { $0.insert($1) }
@@ -65,7 +67,7 @@ import Testing
             let pem = try #require(try await fixture.store.signingKey(of: key))
             #expect(String(decoding: pem, as: UTF8.self).contains("PRIVATE KEY"))
             let token = Self.token("secret-token", 1_000)
-            _ = try await fixture.store.replaceToken(of: key, expected: nil, with: token, minimumAgeSeconds: 0)
+            _ = try await fixture.store.replaceToken(of: key, expected: nil, with: token, forcedDistanceSeconds: nil)
             let plain = try await fixture.number(
                 """
                 select (select count(*) from signing_key where position('PRIVATE'::bytea in sealed_pem) > 0)
@@ -76,7 +78,7 @@ import Testing
             #expect(try await other.signingKey(of: key) == nil)
             #expect(try await other.currentToken(of: key) == nil)
             let fresh = Self.token("fresh", 1_001)
-            #expect(try await other.replaceToken(of: key, expected: nil, with: fresh, minimumAgeSeconds: 1_200) == fresh)
+            #expect(try await other.replaceToken(of: key, expected: nil, with: fresh, forcedDistanceSeconds: nil) == fresh)
             // A sealed value does not open in the place of another one.
             try await fixture.session.execute(
                 """
