@@ -105,6 +105,7 @@ import Testing
                     + #""event_updates":{"score":1.50},"#
                     + #""headings":{"en":"T"},"contents":{"en":"B"},"include_aliases":{"external_id":["fan-2"]}}"#)
             #expect(started.status == 201, "\(started.text)")
+            _ = try await gateway.waitUntilFinished(try #require(started["id"]))
             let told = try await tell("/v1/live-activities/update-tokens", #","activity_id":"m","token":"\#(Self.token)-2""#)
             #expect(told.status == 200, "\(told.text)")
             // Answered once FCM accepted it.
