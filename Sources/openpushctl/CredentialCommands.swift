@@ -106,23 +106,15 @@ struct CredentialFiles {
     }
 
     private static func appleIdentifier(_ text: String) -> String? {
-        (1...32).contains(text.utf8.count) && text.utf8.allSatisfy(isLetterOrDigit) ? text : nil
+        (1...32).contains(text.utf8.count) && text.utf8.allSatisfy(FieldRule.isLetterOrDigit) ? text : nil
     }
 
     /// Of iOS or Android: both are made of the same characters, but for Android's underscore.
     private static func packageName(_ text: String) -> String? {
         (1...155).contains(text.utf8.count)
             && text.utf8.allSatisfy {
-                isLetterOrDigit($0) || [UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_")].contains($0)
+                FieldRule.isLetterOrDigit($0) || [UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_")].contains($0)
             }
             ? text : nil
-    }
-
-    private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: false
-        }
     }
 }

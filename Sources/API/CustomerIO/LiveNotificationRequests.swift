@@ -186,20 +186,12 @@ enum ProfileName: String, CaseIterable {
         case .email, .phone: return [AliasReference(label: rawValue, identifier: identifier), externalID]
         case .internal:
             let rest = identifier.utf8.dropFirst(Self.internalPrefix.utf8.count)
-            guard identifier.utf8.starts(with: Self.internalPrefix.utf8), !rest.isEmpty, rest.allSatisfy(Self.isLetterOrDigit)
+            guard identifier.utf8.starts(with: Self.internalPrefix.utf8), !rest.isEmpty,
+                rest.allSatisfy(FieldRule.isLetterOrDigit)
             else {
                 throw .notOneOf("\(Self.internalPrefix) followed by letters and digits")
             }
             return [AliasReference(label: "cio_id", identifier: identifier)]
-        }
-    }
-
-    private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "A")...UInt8(ascii: "Z"):
-            true
-        default: false
         }
     }
 }

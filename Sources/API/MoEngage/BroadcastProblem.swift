@@ -60,8 +60,8 @@ enum BroadcastProblem: Hashable, Sendable {
         }
     }
 
-    /// What a caller whose campaign has no channel yet is told to wait. Source: ChannelPlan.unresolvedListingSeconds, when an answer got lost.
-    static let channelRetrySeconds = 30
+    /// What a caller whose campaign has no channel yet is told to wait: an answer of Apple's that got lost is looked into then.
+    static let channelRetrySeconds = ChannelPlan.unresolvedListingSeconds
     static let serverError = "ServerError"
     static let serverErrorText = "Internal Server Error, something went wrong"
 

@@ -8,9 +8,9 @@ enum DeviceRequests {
     static func registration(_ request: HTTPRequest, of application: Application) throws(Refusal) -> DeviceRegistration {
         var checks = try request.bodyChecks()
         let platform = checks.required("platform") { value throws(FieldProblem) in
-            guard application.androidPackageName == nil || value.string == "ios" else { return try FieldRule.platform(value) }
-            guard value.string == "ios" else { throw .notOneOf("\"ios\"") }
-            return DevicePlatform.ios
+            if application.androidPackageName != nil { return try FieldRule.platform(value) }
+            guard value.string == DevicePlatform.ios.name else { throw .notOneOf("\"ios\"") }
+            return .ios
         }
         var device = DeviceRegistration(pushToken: checks.pushToken(of: platform ?? .ios) ?? [])
         device.platform = platform

@@ -164,11 +164,13 @@ package enum FieldRule {
     /// Whether a text has nothing but what Unicode calls White_Space.
     package static func isBlank(_ text: String) -> Bool { text.unicodeScalars.allSatisfy(\.properties.isWhitespace) }
 
+    /// Whether it is one of ASCII's.
+    package static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+        UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte || UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20
+    }
+
     private static func isLanguageCharacter(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"): true
-        default: UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20
-        }
+        isLetterOrDigit(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
     }
 
     private static func hexadecimalValue(of digit: UInt8) -> UInt8? {

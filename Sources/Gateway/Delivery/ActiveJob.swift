@@ -12,10 +12,7 @@ struct ActiveJob {
         rendered = RenderedBodies(job: job, renderer: renderer)
     }
 
-    /// From when on nothing of it may be sent.
-    var expiresAt: UnixMilliseconds { UnixMilliseconds(rawValue: job.expiresAt * 1_000) }
-
-    func isExpired(at now: UnixMilliseconds) -> Bool { now >= expiresAt }
+    func isExpired(at now: UnixMilliseconds) -> Bool { now >= job.expiry }
 
     /// Which body a device of this language gets: the exact tag, else its primary language, else the first (`en`).
     func bodyIndex(language: String) -> UInt8 {

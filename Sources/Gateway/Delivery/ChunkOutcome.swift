@@ -13,8 +13,7 @@ struct ChunkOutcome {
     ///   - jitter: makes a random number, 0 up to 1, for each retry.
     func record(_ outcomes: [PushOutcome], now: UnixMilliseconds, jitter: () -> Double) -> ChunkRecord {
         precondition(outcomes.count == chunk.devices.count, "outcomes and devices of a chunk differ in number")
-        let policy = RetryPolicy(
-            event: job.content.event, expiresAt: UnixMilliseconds(rawValue: job.expiresAt * 1_000))
+        let policy = RetryPolicy(event: job.content.event, expiresAt: job.expiry)
         var record = ChunkRecord(chunk: chunk.id, event: job.content.event)
         record.deliveries.reserveCapacity(outcomes.count)
         for (index, outcome) in outcomes.enumerated() {

@@ -83,6 +83,8 @@ package struct PushJob: Sendable {
     package let timestamp: Int64
     /// `apns-expiration` and the end of all retries, seconds since 1970.
     package let expiresAt: Int64
+    /// The same in milliseconds: from then on nothing of it is sent.
+    var expiry: UnixMilliseconds { UnixMilliseconds(rawValue: expiresAt * 1_000) }
 
     /// Puts together what the store holds.
     package init(

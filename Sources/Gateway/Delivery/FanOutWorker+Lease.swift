@@ -15,9 +15,11 @@ extension FanOutWorker {
     /// what is being sent.
     func watchDeadlines() async {
         while !isRecorderDone {
-            let nap = jobs.timeToNextExpiry(at: clock.now()).map { min($0, limits.pollInterval) } ?? limits.pollInterval
+            // One moment for both: a time that ends between them would be noticed a nap later.
+            let now = clock.now()
+            jobs.cancelExpired(at: now)
+            let nap = jobs.timeToNextExpiry(at: now).map { min($0, limits.pollInterval) } ?? limits.pollInterval
             await deadlineWakeUp.sleep { [clock] in await clock.sleep(nap) }
-            jobs.cancelExpired(at: clock.now())
             if lease.isExpired(at: clock.instant()) { jobs.cancelAll(.leaseExpired) }
         }
     }

@@ -40,7 +40,7 @@ struct JobTable {
 
     /// Until the next one's time to live is over; nil when none is left whose time is not.
     func timeToNextExpiry(at now: UnixMilliseconds) -> Duration? {
-        table.values.filter { !$0.isExpired(at: now) }.map { $0.expiresAt.rawValue - now.rawValue }.min().map(
+        table.values.filter { !$0.isExpired(at: now) }.map { $0.job.expiry.rawValue - now.rawValue }.min().map(
             Duration.milliseconds)
     }
 

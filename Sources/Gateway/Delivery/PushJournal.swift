@@ -163,7 +163,7 @@ package struct JournaledChunk: Sendable {
 
     /// What is to be stored for the dead worker: outcomes it knew, `unknown` for a start on the wire, and the rest to be sent.
     func record(for job: PushJob, isSuperseded: Bool, now: UnixMilliseconds, jitter: () -> Double) -> ChunkRecord {
-        let policy = RetryPolicy(event: job.content.event, expiresAt: UnixMilliseconds(rawValue: job.expiresAt * 1_000))
+        let policy = RetryPolicy(event: job.content.event, expiresAt: job.expiry)
         var record = ChunkRecord(chunk: id, event: job.content.event)
         for index in devices.indices.sorted(by: { devices[$0] < devices[$1] }) {
             let decision = policy.decide(

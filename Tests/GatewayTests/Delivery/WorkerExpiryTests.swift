@@ -6,6 +6,13 @@ import Testing
     /// Seconds since 1970 at which the bench's clock begins.
     private static let beginning: Int64 = 1_800_000_000
 
+    /// Lets time pass once everybody who looks at the clock sleeps, so that nobody is outrun: who claims, who records, who extends the lease and who
+    /// watches deadlines.
+    private static func tick(_ bench: WorkerBench) async {
+        while bench.clock.sleeperCount < 4 { await Task.yield() }
+        bench.clock.tick()
+    }
+
     @Test("sends nothing of a notification whose time is over when it is claimed")
     func overBefore() async throws {
         let bench = try WorkerBench()
@@ -26,9 +33,9 @@ import Testing
             let batch = try #require(bench.sender.batches.first { $0.notification.rawValue == 1 })
             while bench.clock.fanOutClock.now().seconds < Self.beginning + 60 {
                 #expect(!batch.cancellation.isCancelled)
-                bench.clock.tick()
+                await Self.tick(bench)
             }
-            while !batch.cancellation.isCancelled { bench.clock.tick() }
+            while !batch.cancellation.isCancelled { await Self.tick(bench) }
             #expect(bench.clock.fanOutClock.now().seconds <= Self.beginning + 61)
             bench.sender.letGo()
             await bench.queue.wait { $0.recorded.count == 2 }
