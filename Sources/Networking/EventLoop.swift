@@ -191,7 +191,8 @@ extension EventLoop {
 extension EventLoop {
     /// Serves the loop on the calling thread until it has stopped.
     private func run() {
-        servingThread.store(UInt(pthread_self()), ordering: .relaxed)
+        // What the thread before left is seen by this one.
+        _ = servingThread.exchange(UInt(pthread_self()), ordering: .acquiring)
         let state = confined
         repeat { turn(state) } while !hasEnded(state)
     }
@@ -220,7 +221,7 @@ extension EventLoop {
             // A stop that was asked for in the middle of this turn: the next releases the handlers.
             guard inbox.phase == .stopping, !state.poller.isWatching, inbox.endIfEmpty() else { return false }
             // Inside the lock: from its release on, another thread may take this one's place.
-            servingThread.store(0, ordering: .relaxed)
+            servingThread.store(0, ordering: .releasing)
             return true
         }
     }

@@ -1,6 +1,7 @@
 import APNsSimulator
 import Glibc
 import Networking
+import Security
 import Synchronization
 
 /// Plays APNs until it is told to end.
@@ -12,6 +13,7 @@ import Synchronization
     private static let endingSignals = [SIGTERM, SIGINT]
 
     static func main() {
+        OpenSSLLibrary.keepUntilExit()
         do {
             // Before any thread is started: threads inherit the mask.
             try Signals.block(endingSignals)

@@ -3,6 +3,7 @@ import Glibc
 import Networking
 import Observability
 import PostgreSQL
+import Security
 
 /// `openpushd`: the push gateway as a daemon. Its configuration is the environment; docs/operations.md lists every variable.
 ///
@@ -24,6 +25,7 @@ import PostgreSQL
         guard arguments.isEmpty else {
             fail("openpushd takes no arguments; its configuration is the environment (openpushd --help)", status: Exit.wrongUsage)
         }
+        OpenSSLLibrary.keepUntilExit()
         do {
             let configuration = try DaemonConfiguration(
                 environment: ProcessEnvironment.variables(), coreCount: ProcessEnvironment.coreCount)

@@ -53,6 +53,17 @@ import Testing
         }
     }
 
+    @Test("ends in order also while it reads certificates again")
+    func endsWhileReading() async throws {
+        try await Deployment.run { gateway in
+            for _ in 0..<10 {
+                gateway.daemon.reload()
+                #expect(await gateway.daemon.terminate() == 0)
+                try await gateway.startDaemon()
+            }
+        }
+    }
+
     @Test("ends at once when there is nothing to do")
     func endsAtOnce() async throws {
         try await Deployment.run { gateway in
