@@ -1,5 +1,6 @@
 import Gateway
 import HTTP
+package import Networking
 
 /// Where one of Apple's services is.
 package struct APNsEndpoint: Sendable, Hashable {
@@ -54,6 +55,11 @@ package struct APNsConfiguration: Sendable {
     package var fillInterval = Duration.milliseconds(4)
     /// How often deadlines are looked at while pushes are under way.
     package var tickInterval = Duration.milliseconds(250)
+    /// Finds the addresses of a service, anew for each connection. The default asks the system.
+    package var lookUp: @Sendable (APNsEndpoint) async throws(ResolveError) -> [SocketAddress] = {
+        (endpoint) async throws(ResolveError) -> [SocketAddress] in
+        try await Resolver.resolve(host: endpoint.host, port: endpoint.port)
+    }
     /// Most batches a pool holds; another one is handed back unsent.
     package var batchCount = 1024
 

@@ -30,7 +30,7 @@ extension PushPool {
     private func connect() async {
         do {
             // A fresh look-up for each connection, as Apple asks.
-            let addresses = try await Resolver.resolve(host: endpoint.host, port: endpoint.port)
+            let addresses = try await configuration.lookUp(endpoint)
             connectTask = nil
             guard !isDraining else { return }
             addressCount = addresses.count

@@ -30,6 +30,7 @@ enum StatisticsWriter {
         writer.member("unanswered", tally.unansweredCount)
         writer.member("cancelled", tally.cancelledCount)
         writer.member("goaways", tally.goAwayCount)
+        writer.member("pings", tally.pingCount)
         writer.member("most_concurrent_streams", tally.mostConcurrentStreams)
         writer.key("answers")
         write(tally.answerCounts.sorted { $0.key < $1.key }.map { (key: String($0.key), value: $0.value) }, to: &writer)

@@ -17,6 +17,8 @@ package struct Tally: Sendable, Equatable {
     /// Streams the sender reset.
     package internal(set) var cancelledCount = 0
     package internal(set) var goAwayCount = 0
+    /// PING frames of senders.
+    package internal(set) var pingCount = 0
     /// Most streams that were open at once on one connection.
     package internal(set) var mostConcurrentStreams = 0
 

@@ -144,6 +144,7 @@ actor PushConnection: ReadinessHandler {
             guard let answer = pending.removeValue(forKey: streamID) else { return }
             let outcome = streamID <= lastAnsweredStream ? RecordedRequest.Outcome.cancelled(code: errorCode) : .unanswered
             core.log.settle(answer.requestNumber, outcome, replacing: answer.isSilent ? .unanswered : .pending)
+        case .ping: core.log.count { $0.pingCount += 1 }
         case .finished, .goAway, .settingsAcknowledged: break
         }
     }

@@ -12,4 +12,6 @@ package enum HTTP2ServerEvent: Sendable, Equatable {
     case goAway(lastStreamID: Int32, errorCode: UInt32)
     /// The peer applied the oldest SETTINGS frame it had not acknowledged.
     case settingsAcknowledged
+    /// The peer asked whether the server is there; the session answers by itself.
+    case ping
 }

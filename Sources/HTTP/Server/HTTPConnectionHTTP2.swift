@@ -41,7 +41,7 @@ extension HTTPConnection {
         case .rejected(_, let status):
             services.report(.refused(status: status, reason: HTTPStatus.reason(status)))
         case .reset(let streamID, _), .finished(let streamID): releaseBody(streamID: streamID)
-        case .goAway, .settingsAcknowledged: break
+        case .goAway, .settingsAcknowledged, .ping: break
         }
     }
 
