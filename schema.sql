@@ -587,6 +587,8 @@ create table if not exists worker (
     lost_at      timestamptz  -- when others were allowed to take its chunks; it never works again
 ) with (fillfactor = 50);
 alter table worker add column if not exists journal uuid;  -- names the file in which it notes what it put on the wire
+-- Since when its lease has not run out, not even for a moment.
+alter table worker add column if not exists held_since timestamptz not null default clock_timestamp();
 
 -- What a notification still has to do. The audience is read page by page in the order of device_id; `watermark` is how far.
 create table if not exists fan_out (
@@ -623,6 +625,8 @@ alter table fan_out add column if not exists clicked_devices bigint;
 -- How far the condition may be looked for before the next window is measured; behind the watermark it is used up.
 alter table fan_out add column if not exists window_end bigint;
 create index if not exists fan_out_open on fan_out (notification_id) where finished_at is null;
+create index if not exists fan_out_uncarved on fan_out (app_id, chunk_count, notification_id)
+    where finished_at is null and not is_carved;
 create index if not exists fan_out_open_start on fan_out (app_id) where finished_at is null and event = 0;
 create index if not exists fan_out_open_activity on fan_out (activity_number) where finished_at is null;
 

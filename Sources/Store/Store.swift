@@ -1,6 +1,7 @@
 import Gateway
 package import PostgreSQL
 package import Security
+import Synchronization
 
 /// Everything that lasts, in PostgreSQL. One on each event loop, over that loop's connections.
 ///
@@ -12,6 +13,8 @@ package struct Store: Sendable {
     let pool: DatabasePool
     let sealingKey: SealingKey
     let setAside: SetAsideFanOuts
+    /// Behind which open fan-out an idle worker looks for finished ones next.
+    let finishPlace = FinishPlace()
 
     /// - Parameters:
     ///   - pool: the connections of the caller's event loop.
@@ -82,4 +85,11 @@ package enum StoreStatements {
         + RateLimitStatements.all + ReachabilityStatements.all + ReaderStatements.all + ResendStatements.all
         + RetentionStatements.all + SegmentStatements.all + StartStatements.all + StartTokenStatements.all
         + StatisticsStatements.all + UpdateStatements.all + UpdateTokenStatements.all + UserStatements.all + WorkerStatements.all
+}
+
+/// Where a walk through the open fan-outs goes on; at the end it begins anew.
+final class FinishPlace: Sendable {
+    private let place = Atomic<Int64>(0)
+    var value: Int64 { place.load(ordering: .relaxed) }
+    func moved(to next: Int64?) { place.store(next ?? 0, ordering: .relaxed) }
 }

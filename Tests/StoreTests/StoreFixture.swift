@@ -233,7 +233,7 @@ extension StoreFixture {
 
     /// Lets a worker's lease run out.
     func expire(_ worker: WorkerID) async throws {
-        try await session.execute("update worker set lease_until = now() - interval '1 s' where worker_id = \(worker)")
+        try await session.execute("update worker set lease_until = clock_timestamp() where worker_id = \(worker)")
     }
 }
 

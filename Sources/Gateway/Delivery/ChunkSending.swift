@@ -7,7 +7,9 @@ struct ChunkSending: Sendable {
     let quarantine: TokenQuarantine
 
     /// Returns when every device of the chunk has an outcome.
-    func send(_ chunk: Chunk, as active: ActiveJob, journal: (any WorkerJournal)?) async -> FinishedChunk {
+    func send(
+        _ chunk: Chunk, of owner: WorkerID, as active: ActiveJob, journal: (any WorkerJournal)?
+    ) async -> FinishedChunk {
         let notification = chunk.id.notification
         var batches = active.batches(of: chunk) { [board] in board.pushAccepted(of: notification) }
         let page = journal.flatMap { Self.openPage(of: chunk, in: $0, for: &batches, job: active.job) }
@@ -18,7 +20,8 @@ struct ChunkSending: Sendable {
         let isSuperseded = active.cancellation.cause == .superseded
         let record = ChunkOutcome(chunk: chunk, job: active.job, isSuperseded: isSuperseded, keepsTokens: keepsTokens)
             .record(outcomes, now: clock.now()) { Double.random(in: 0..<1) }
-        return FinishedChunk(application: chunk.application, record: record, sign: ServiceSign(outcomes), page: page)
+        return FinishedChunk(
+            owner: owner, application: chunk.application, record: record, sign: ServiceSign(outcomes), page: page)
     }
 
     /// Makes the chunk's page, with the devices of each batch side by side.

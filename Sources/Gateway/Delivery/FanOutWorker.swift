@@ -34,8 +34,9 @@ package actor FanOutWorker {
     private var finished: [FinishedChunk] = []
     private var isClaimingDone = false
     private(set) var isRecorderDone = false
-    /// Until when a claim that was not answered may still be committed, without this worker knowing its chunk.
-    private var unansweredClaimEndsAt: ContinuousClock.Instant?
+    /// By the number under which they were made: until when claims that were not answered may still be committed, without this worker
+    /// knowing their chunks.
+    private var unansweredClaims: [WorkerID: ContinuousClock.Instant] = [:]
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
 
@@ -101,7 +102,7 @@ package actor FanOutWorker {
                 continue
             }
             do {
-                try await giveBackUnheldChunks(of: worker)
+                try await giveBackUnheldChunks()
                 let busy = openChunks.fullApplications
                 let chunk = try await claimChunk(for: worker, excluding: busy)
                 backOff.succeeded()
@@ -126,7 +127,7 @@ package actor FanOutWorker {
             return try await queue.claimChunk(for: worker, deviceCount: limits.chunkDeviceCount, excluding: busy)
         } catch {
             // No statement runs longer than a lease lasts.
-            unansweredClaimEndsAt = clock.instant() + .seconds(limits.leaseSeconds)
+            unansweredClaims[worker] = clock.instant() + .seconds(limits.leaseSeconds)
             throw error
         }
     }
@@ -141,16 +142,18 @@ package actor FanOutWorker {
     private func mayStillSend(as owner: WorkerID) -> Bool {
         let now = clock.instant()
         if worker == owner, !lease.isExpired(at: now) { return true }
-        unansweredClaimEndsAt = max(unansweredClaimEndsAt ?? now, now)
+        unansweredClaims[owner] = max(unansweredClaims[owner] ?? now, now)
         return false
     }
 
-    /// A claim may be committed although its answer was lost, even some time afterwards; nothing of it was sent.
-    private func giveBackUnheldChunks(of worker: WorkerID) async throws(StorageError) {
-        guard let end = unansweredClaimEndsAt else { return }
-        let isOver = clock.instant() >= end
-        try await queue.giveBackChunks(of: worker, except: finished.map(\.record.chunk) + Array(sending))
-        if isOver { unansweredClaimEndsAt = nil }
+    /// A claim may be committed although its answer was lost, even some time afterwards, and after its worker was taken for dead; nothing
+    /// of it was sent.
+    private func giveBackUnheldChunks() async throws(StorageError) {
+        for (owner, end) in unansweredClaims {
+            let isOver = clock.instant() >= end
+            try await queue.giveBackChunks(of: owner, except: finished.map(\.record.chunk) + Array(sending))
+            if isOver { unansweredClaims[owner] = nil }
+        }
     }
 
     // MARK: Sending
@@ -174,7 +177,7 @@ package actor FanOutWorker {
         await jobs.announcements.waitForOlderUpdates(than: active.job, limit: limits.orderWait, clock: clock)
         guard mayStillSend(as: owner) else { return nil }
         if active.isExpired(at: clock.now()) { active.cancellation.cancel(.expired) }
-        return await chunkSending.send(chunk, as: active, journal: journal)
+        return await chunkSending.send(chunk, of: owner, as: active, journal: journal)
     }
 
     private func beginJob(of chunk: Chunk) async -> ActiveJob? {
@@ -222,15 +225,18 @@ package actor FanOutWorker {
     private func recordOutcomes() async {
         var backOff = BackOff(limits)
         while true {
-            guard let worker, !finished.isEmpty else {
+            // A worker without a number that stops has no database to record in.
+            guard !finished.isEmpty, worker != nil || !isClaimingDone else {
                 if isClaimingDone, openChunks.count == 0 || worker == nil { break }
                 await recordWakeUp.sleep { [clock, limits] in await clock.sleep(limits.pollInterval) }
                 continue
             }
             await gatherOutcomes()
-            let batch = Array(finished.prefix(limits.recordChunkCount))
+            // Under the number they were claimed by: what nobody took meanwhile counts, also after the lease was lost.
+            let owner = finished[0].owner
+            let batch = Array(finished.prefix(limits.recordChunkCount).prefix { $0.owner == owner })
             do {
-                let lostCount = try await ChunkRecorder(queue: queue, logger: logger).record(batch.map(\.record), worker: worker)
+                let lostCount = try await ChunkRecorder(queue: queue, logger: logger).record(batch.map(\.record), worker: owner)
                 backOff.succeeded()
                 finishRecording(batch, lostCount: lostCount)
             } catch {

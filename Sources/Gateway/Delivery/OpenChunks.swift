@@ -69,6 +69,8 @@ enum ServiceSign {
 
 /// A chunk whose outcomes wait to be recorded.
 struct FinishedChunk {
+    /// The number under which it was claimed; the worker may have another one since.
+    let owner: WorkerID
     let application: ApplicationID
     let record: ChunkRecord
     let sign: ServiceSign

@@ -44,7 +44,36 @@ enum ChunkClaimStatements {
         where waiting.app_id <> all($1::int[])
         """
 
-    /// What there is to do first, from the kinds of `Work` in their order: apps and fan-outs to pass over. Reads only; the
+    // Apps are hopped through by the index here as well: those that are passed over cost one step each.
+    /// The first page of each app: apps and fan-outs to pass over.
+    private static let firstPages = """
+        with recursive uncarved (app_id) as (
+            (select app_id from fan_out where finished_at is null and not is_carved order by app_id limit 1)
+            union all
+            select following.app_id
+            from uncarved cross join lateral (
+                select next.app_id from fan_out as next
+                where next.finished_at is null and not next.is_carved and next.app_id > uncarved.app_id
+                order by next.app_id
+                limit 1) as following)
+        select first.*
+        from uncarved cross join lateral (
+            select fan_out.notification_id, fan_out.event, fan_out.audience is not null as has_conditions, fan_out.chunk_count
+            from fan_out
+            where fan_out.finished_at is null and not fan_out.is_carved and fan_out.app_id = uncarved.app_id
+                and fan_out.notification_id <> all($2)
+            order by fan_out.chunk_count, fan_out.notification_id
+            limit 1) as first
+        where uncarved.app_id <> all($1)
+        """
+
+    // Found by the chunks, which are few: fan-outs that wait for retries alone may be many.
+    /// Keeps to the partitions in which chunks may be open.
+    private static let isOfOpen = """
+        chunk.notification_id >= (select min(notification_id) from fan_out where finished_at is null)
+        """
+
+    /// What there is to do first, from the kinds of `Work` in their order: apps and fan-outs to pass over, worker. Reads only; the
     /// claim itself finds out whether somebody else was quicker.
     static let next = Statement(
         name: "chunk_next",
@@ -55,29 +84,27 @@ enum ChunkClaimStatements {
             order by not_before
             limit 1)
             union all
-            (select 1, fan_out.notification_id, fan_out.event, false
-            from fan_out
-            where fan_out.finished_at is null and fan_out.app_id <> all($1) and fan_out.notification_id <> all($2) and exists (
-                select from fan_out_chunk as chunk
-                where chunk.notification_id = fan_out.notification_id and chunk.state = 0)
-            order by fan_out.notification_id
+            (select 1, chunk.notification_id, fan_out.event, false
+            from fan_out_chunk as chunk join fan_out on fan_out.notification_id = chunk.notification_id
+            where chunk.state = 0 and \(isOfOpen) and fan_out.finished_at is null and fan_out.app_id <> all($1)
+                and fan_out.notification_id <> all($2)
+            order by chunk.notification_id
             limit 1)
             union all
             (select 2, fan_out.notification_id, fan_out.event,
                 fan_out.event = 0 or fan_out.is_superseded or abandoned.epoch >= \(AbandonedChunkStatements.ownerLimit)
-            from fan_out cross join lateral (
-                select max(chunk.epoch) as epoch
+            from (
+                select chunk.notification_id, max(chunk.epoch) as epoch
                 from fan_out_chunk as chunk join worker on worker.worker_id = chunk.owner
-                where chunk.notification_id = fan_out.notification_id and chunk.state = 1
-                    and (worker.lost_at is not null or worker.lease_until < clock_timestamp())) as abandoned
+                where chunk.state = 1 and \(isOfOpen) and \(WorkerStatements.isGone("worker", to: "$3"))
+                group by chunk.notification_id) as abandoned
+                join fan_out on fan_out.notification_id = abandoned.notification_id
             where fan_out.finished_at is null and fan_out.app_id <> all($1) and fan_out.notification_id <> all($2)
-                and abandoned.epoch is not null
             order by fan_out.notification_id
             limit 1)
             union all
-            (select 3, notification_id, event, audience is not null
-            from fan_out
-            where finished_at is null and not is_carved and app_id <> all($1) and notification_id <> all($2)
+            (select 3, notification_id, event, has_conditions
+            from (\(firstPages)) as page
             order by chunk_count, notification_id
             limit 1)
             limit 1
@@ -176,7 +203,6 @@ enum ChunkClaimStatements {
                 lateral (
                     select token.device_id, null::smallint as attempt
                     \($0) and token.device_id > chunk.low and token.device_id <= chunk.high
-                        and token.registered_at <= $3
                     offset 0) as listed
                 """
             } ?? "unnest(chunk.devices, chunk.attempts) as listed (device_id, attempt)"
@@ -232,16 +258,18 @@ enum ChunkClaimStatements {
             order by held.registered_at desc, held.type_id
             limit 1
             """, page: nil, variant: "(array_position(fan_out.type_ids, token.type_id) - 1)::smallint")
-    /// The devices of a page as it was when it was carved: notification, number, when.
+    /// The devices of a page of which nothing was sent, under the tokens they have now: notification, number.
     static let startPage = tokens(
         name: "chunk_start_page", held: startToken,
         page: "from start_token as token where token.app_id = fan_out.app_id and token.type_id = fan_out.type_id",
         variant: channelVariant)
+    /// The devices of a page as it was when it was carved: notification, number, when, window in seconds.
     static let updatePage = tokens(
         name: "chunk_update_page", held: updateToken,
         page: """
             from update_token as token
             where token.activity_number = fan_out.activity_number and token.ended_at is null
+                and token.registered_at <= $3 and token.started_at > unix_seconds($3) - $4
                 and not \(waitsByItself(of: "fan_out.notification_id"))
             """)
 

@@ -2,7 +2,7 @@ import Gateway
 import PostgreSQL
 
 enum FanOutStatements {
-    static let all = [job, superseded, progress, dropReadyChunks, dropRetries, finishable, finish]
+    static let all = [job, superseded, progress, dropReadyChunks, dropRetries, finishable, finishableOpen, finish]
 
     static let job = Statement(
         name: "fan_out_job",
@@ -92,19 +92,39 @@ enum FanOutStatements {
             from numbered
             """)
 
-    /// Which of these fan-outs (null: of all) have nothing left to do: fan-outs, and those to pass over.
+    private static let hasNothingLeft = """
+        is_carved
+            and not exists (
+                select from fan_out_chunk as chunk
+                where chunk.notification_id = fan_out.notification_id and chunk.state in (0, 1))
+            and not exists (
+                select from delivery_retry as retry where retry.notification_id = fan_out.notification_id)
+        """
+
+    /// Which of these fan-outs have nothing left to do: fan-outs, and those to pass over.
     static let finishable = Statement(
         name: "fan_out_finishable",
         text: """
             select notification_id
             from fan_out
-            where ($1::bigint[] is null or notification_id = any($1)) and notification_id <> all($2::bigint[])
-                and finished_at is null and is_carved
-                and not exists (
-                    select from fan_out_chunk as chunk
-                    where chunk.notification_id = fan_out.notification_id and chunk.state in (0, 1))
-                and not exists (
-                    select from delivery_retry as retry where retry.notification_id = fan_out.notification_id)
+            where notification_id = any($1::bigint[]) and notification_id <> all($2::bigint[]) and finished_at is null
+                and \(hasNothingLeft)
+            """)
+
+    /// The same of the open ones behind a place, and the place behind which to go on, null at the end: place, how many to look at, and
+    /// those to pass over.
+    static let finishableOpen = Statement(
+        name: "fan_out_finishable_open",
+        text: """
+            with looked as materialized (
+                select notification_id, is_carved
+                from fan_out
+                where finished_at is null and notification_id > $1
+                order by notification_id
+                limit $2)
+            select case when edge.total = $2 then edge.last end, fan_out.notification_id
+            from (select max(notification_id) as last, count(*) as total from looked) as edge
+                left join looked as fan_out on fan_out.notification_id <> all($3::bigint[]) and \(hasNothingLeft)
             """)
 
     // Every chunk that comes into being raises chunk_count. When that changed while this statement waited for the row, what
@@ -115,12 +135,7 @@ enum FanOutStatements {
             with done as materialized (
                 select notification_id, chunk_count
                 from fan_out
-                where notification_id = $1 and finished_at is null and is_carved
-                    and not exists (
-                        select from fan_out_chunk as chunk
-                        where chunk.notification_id = fan_out.notification_id and chunk.state in (0, 1))
-                    and not exists (
-                        select from delivery_retry as retry where retry.notification_id = fan_out.notification_id)),
+                where notification_id = $1 and finished_at is null and \(hasNothingLeft)),
             summed as materialized (
                 select sum(targeted)::bigint as targeted, sum(accepted)::bigint as accepted, sum(failed)::bigint as failed,
                     sum(unknown)::bigint as unknown, sum_counts(reasons) as reasons
@@ -137,19 +152,34 @@ enum FanOutStatements {
 }
 
 extension Store {
-    /// Marks those of the fan-outs as finished that have nothing left to do; nil looks at all.
+    /// Open fan-outs that one look for finished ones goes through.
+    static let openCount = 1_000
+
+    /// Marks those of the fan-outs as finished that have nothing left to do.
     ///
     /// Runs after the commit of whatever may have been the last piece: two workers that close the last two chunks at once do
     /// not see each other's, but whoever commits last sees both.
-    func finish(_ notifications: [NotificationID]?) async throws(StorageError) {
+    func finish(_ notifications: [NotificationID]) async throws(StorageError) {
         let ready = try await query(
-            FanOutStatements.finishable,
-            [notifications.map(Parameter.notifications) ?? .null, .notifications(setAside.passedOver())])
-        for row in 0..<ready.rowCount {
-            let notification = NotificationID(rawValue: ready.int64(row: row, column: 0))
-            _ = try await settingAside(notification) { () async throws(StorageError) -> QueryResult? in
-                try await self.query(FanOutStatements.finish, [.notification(notification)])
-            }
+            FanOutStatements.finishable, [.notifications(notifications), .notifications(setAside.passedOver())])
+        for row in 0..<ready.rowCount { try await finish(ready.int64(row: row, column: 0)) }
+    }
+
+    /// The same of some open fan-outs behind `place`; returns where to go on, nil at the end.
+    func finishOpen(behind place: Int64) async throws(StorageError) -> Int64? {
+        let ready = try await query(
+            FanOutStatements.finishableOpen,
+            [.int64(place), .int32(Int32(Self.openCount)), .notifications(setAside.passedOver())])
+        for row in 0..<ready.rowCount where !ready.isNull(row: row, column: 1) {
+            try await finish(ready.int64(row: row, column: 1))
+        }
+        return ready.optionalInt64(column: 0)
+    }
+
+    private func finish(_ number: Int64) async throws(StorageError) {
+        let notification = NotificationID(rawValue: number)
+        _ = try await settingAside(notification) { () async throws(StorageError) -> QueryResult? in
+            try await self.query(FanOutStatements.finish, [.notification(notification)])
         }
     }
 }

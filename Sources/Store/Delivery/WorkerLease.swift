@@ -40,7 +40,8 @@ enum WorkerStatements {
         name: "worker_extend",
         text: """
             update worker
-            set lease_until = clock_timestamp() + $2::int * interval '1 second'
+            set lease_until = clock_timestamp() + $2::int * interval '1 second',
+                held_since = case when lease_until < clock_timestamp() then clock_timestamp() else held_since end
             where worker_id = $1 and lost_at is null
             """)
 
@@ -52,16 +53,33 @@ enum WorkerStatements {
             where worker_id = $1
             """)
 
-    /// From here on the chunks of workers whose lease ran out belong to whoever claims them.
+    // While the database is away, or not to be reached, the leases of living workers run out as well. Whoever comes back first then has not
+    // held its own lease all the while, and leaves the others the time of a lease to come back, too.
+    /// Whether a worker is gone in the eyes of another: its lease ran out, and the other's has not since before that, or for the length of a
+    /// lease.
+    ///
+    /// - Parameters:
+    ///   - worker: name of the row of the worker in question.
+    ///   - claimant: number of the worker that asks.
+    static func isGone(_ worker: String, to claimant: String) -> String {
+        """
+        (\(worker).lost_at is not null or \(worker).lease_until < clock_timestamp() and exists (
+            select from worker as claimant
+            where claimant.worker_id = \(claimant) and claimant.held_since <= greatest(
+                \(worker).lease_until, clock_timestamp() - interval '\(Store.firstLeaseSeconds) seconds')))
+        """
+    }
+
+    /// From here on the chunks of workers that are gone belong to whoever claims them: the worker that asks.
     static let markLost = Statement(
         name: "worker_mark_lost",
         text: """
             update worker
             set lost_at = clock_timestamp()
             where worker_id = any(array(
-                select worker_id from worker
-                where lost_at is null and lease_until < clock_timestamp()
-                order by worker_id
+                select gone.worker_id from worker as gone
+                where gone.lost_at is null and \(isGone("gone", to: "$1"))
+                order by gone.worker_id
                 for update))
             """)
 }

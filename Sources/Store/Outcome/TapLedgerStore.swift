@@ -101,7 +101,8 @@ enum ClickStatements {
                 case when pushed.public_id is null then exists (
                     select from activity join fan_out using (activity_number)
                     where activity.app_id = tap.app_id and activity.activity_id = tap.activity_id
-                        and fan_out.finished_at is null)
+                        and fan_out.finished_at is null
+                    offset 0)
                 else false end
             from tap left join tapping using (number) left join pushed using (number)
             order by tap.number

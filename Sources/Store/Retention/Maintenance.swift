@@ -76,7 +76,8 @@ extension Store {
             throw .unavailable
         }
         report.partitionsEndAt = end
-        try await finish(nil)
+        var place: Int64? = 0
+        while let behind = place { place = try await finishOpen(behind: behind) }
         return report
     }
 

@@ -349,6 +349,8 @@ final class WorkerBench: Sendable {
         }
         #expect(bench.sender.batches.first?.cancellation.cause == .leaseExpired)
         #expect(bench.recorded().flatMap(\.retries).map(\.device) == [1, 2, 3])
+        // As long as nobody took the chunk, what became of it is known best by the one that claimed it.
+        #expect(bench.queue.state.withLock { $0.recordingWorkers } == [WorkerID(rawValue: 1)])
     }
 
     @Test("stops sending before a lease it cannot extend runs out")

@@ -114,6 +114,102 @@ import Testing
         }
     }
 
+    @Test(
+        "that ran out while nobody could reach the database is no sign of death: the chunks stay with the one that comes back a little later"
+    )
+    func outage() async throws {
+        try await StoreFixture.with { fixture in
+            for number in 1...3 { try await fixture.addDevice(number) }
+            let start = try await fixture.accept(StoreFixture.start("match-1"))
+            let (slow, quick) = (
+                try await fixture.store.registerWorker(node: "slow"), try await fixture.store.registerWorker(node: "quick")
+            )
+            let chunk = try #require(try await fixture.claim(slow))
+            try await fixture.expire(slow)
+            try await fixture.expire(quick)
+            #expect(try await fixture.store.extendLease(of: quick, seconds: 15))
+            let fresh = try await fixture.store.registerWorker(node: "fresh")
+            for worker in [quick, fresh] { #expect(try await fixture.claim(worker) == nil) }
+            #expect(try await fixture.summary(start).unknownCount == 0)
+            #expect(try await fixture.store.extendLease(of: slow, seconds: 15))
+            #expect(try await fixture.store.record([StoreFixture.record(chunk, .start)], worker: slow) == [])
+            #expect(try await fixture.summary(start).acceptedCount == 3)
+        }
+    }
+
+    @Test("that ran out is believed by who has held its own for the length of a lease since")
+    func outageOfOne() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.addDevice(1)
+            let start = try await fixture.accept(StoreFixture.start("match-1"))
+            let gone = try await fixture.store.registerWorker(node: "gone")
+            #expect(try await fixture.claim(gone) != nil)
+            try await fixture.expire(gone)
+            let fresh = try await fixture.store.registerWorker(node: "fresh")
+            #expect(try await fixture.claim(fresh) == nil)
+            #expect(try await fixture.summary(start).unknownCount == 0)
+            try await fixture.session.execute(
+                """
+                update worker
+                set lease_until = lease_until - (lost_at is null and node = 'gone')::int * interval '15 s',
+                    held_since = held_since - interval '15 s'
+                """)
+            #expect(try await fixture.claim(fresh) == nil)
+            #expect(try await fixture.summary(start).unknownCount == 1)
+        }
+    }
+
+    @Test("given back takes a start's devices along whose tokens changed meanwhile: nothing was sent to them")
+    func givesBackChangedTokens() async throws {
+        try await StoreFixture.with { fixture in
+            for number in 1...3 { try await fixture.addDevice(number) }
+            let start = try await fixture.accept(StoreFixture.start("match-1"))
+            let worker = try await fixture.store.registerWorker(node: "a")
+            let claimed = try #require(try await fixture.claim(worker))
+            let rotated: [UInt8] = Array(repeating: 9, count: 32)
+            #expect(
+                try await fixture.store.setStartToken(
+                    rotated, activityType: StoreFixture.type, device: .pushToken(StoreFixture.pushToken(2)),
+                    application: fixture.application.id))
+            try await fixture.store.giveBackChunks(of: worker, except: [])
+            let again = try #require(try await fixture.claim(worker))
+            #expect(again.devices == claimed.devices)
+            #expect(again.tokens[1] == rotated)
+            #expect(try await fixture.store.record([StoreFixture.record(again, .start)], worker: worker) == [])
+            let summary = try await fixture.summary(start)
+            #expect(summary.targetedCount == 3 && summary.acceptedCount == 3)
+        }
+    }
+
+    @Test(
+        "of a dead worker hands on a page of an update without devices whose activity began too long ago for updates",
+        arguments: [false, true])
+    func takesOverWindow(isNewerStored: Bool) async throws {
+        try await StoreFixture.with { fixture in
+            for number in 1...4 {
+                try await fixture.addDevice(number)
+                try await fixture.hold("match-1", device: number)
+            }
+            try await fixture.session.execute(
+                "update update_token set started_at = started_at - 9 * 3600 where device_id = (select min(device_id) + 1 from device)"
+            )
+            let (first, second) = (
+                try await fixture.store.registerWorker(node: "a"), try await fixture.store.registerWorker(node: "b")
+            )
+            let update = try await fixture.accept(.update, of: "match-1")
+            #expect(try await fixture.claim(first)?.devices.count == 3)
+            if isNewerStored { _ = try await fixture.accept(.update, of: "match-1") }
+            try await fixture.expire(first)
+            try await fixture.deliverEverything(second)
+            let summary = try await fixture.summary(update)
+            #expect(summary.state == .finished && summary.targetedCount == 3, "\(summary)")
+            #expect(isNewerStored ? summary.unknownCount == 3 : summary.acceptedCount == 3 && summary.failedCount == 0)
+            let rows = try await fixture.number(
+                "select count(*) from delivery where notification_id = $1", [.int64(update.id.rawValue)])
+            #expect(rows == 3)
+        }
+    }
+
     @Test("leaves an abandoned update as unknown once a newer state took its place")
     func abandonedOldUpdateIsUnknown() async throws {
         try await StoreFixture.with { fixture in

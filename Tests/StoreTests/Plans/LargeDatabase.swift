@@ -132,8 +132,8 @@ struct LargeDatabase: Sendable {
         """
     }
 
-    /// An outage: everybody of the large app waits, and some of the small one; and chunks of a worker that is gone, some of lists and
-    /// some of pages.
+    /// An outage: everybody of the large app waits, and some of the small one; thousands of its updates wait for a retry, thousands more to
+    /// be claimed; and chunks of a worker that is gone, some of lists and some of pages.
     private static func retries(_ app: ApplicationID, _ small: ApplicationID) -> String {
         let chunk = FanOutLimits().chunkDeviceCount
         return """
@@ -155,6 +155,18 @@ struct LargeDatabase: Sendable {
             from notification join device using (app_id)
             where name in ('waiting', 'small')
             order by device_id;
+            with one as (
+                insert into notification
+                    (notification_id, app_id, activity_number, event, type_id, name, content, push_timestamp, expires_at)
+                select new_time_ordered_id(), app_id, activity_number, 1, type_id, 'one', '{}', 1, unix_seconds(now()) + 3600
+                from activity where app_id = \(app) and activity_id like 'match-1%'
+                returning notification_id, app_id, activity_number, event, type_id)
+            insert into fan_out (notification_id, app_id, activity_number, event, type_id, has_languages, is_carved)
+            select notification_id, app_id, activity_number, event, type_id, false, activity_number % 4 <> 0 from one;
+            insert into delivery_retry (notification_id, device_id, attempt, is_targeted, not_before, app_id)
+            select notification_id, (select min(device_id) from device), 1, true, now() + interval '1 hour', app_id
+            from fan_out join notification using (notification_id, app_id)
+            where name = 'one' and is_carved;
             insert into quiet_token (activity_number, device_id, token, until)
             select activity_number, device_id, token, now() + interval '1 hour' from update_token where device_id % 2 = 0;
             insert into worker (node, lease_until, lost_at) values ('lost', now(), now());

@@ -143,13 +143,15 @@ struct PlanTests {
                 Call(
                     ChunkRecordStatements.removeUpdateTokens,
                     ["'{\(database.update)}'", "'{\(device)}'", "array['x'::bytea]", "'{null}'"]),
-                Call(FanOutStatements.finishable, ["null", "'{}'"]),
+                Call(FanOutStatements.finishable, ["'{\(database.update)}'", "'{}'"]),
+                Call(FanOutStatements.finishableOpen, ["0", "\(Store.openCount)", "'{}'"], rows: 2 * Store.openCount),
                 Call(FanOutStatements.progress, ["\(database.update)"]),
                 Call(FanOutStatements.finish, ["\(database.pushed)"]),
             ], database)
     }
 
-    @Test("find what is due, and take it over, past the millions of retries of an app in an outage")
+    @Test(
+        "find what is due, and take it over, past the millions of retries and thousands of open fan-outs of an app in an outage")
     func outage() async throws {
         let database = try Self.database()
         let (app, small) = ("\(database.fixture.application.id)", "\(database.small.id)")
@@ -160,7 +162,7 @@ struct PlanTests {
         var calls: [Call] = []
         // Nobody is passed over, the app in the outage is, and both are; then all of the outage's fan-out.
         for passedOver in ["'{}'", "'{\(app)}'", "'{\(app),\(small)}'"] {
-            calls.append(Call(ChunkClaimStatements.next, [passedOver, notSetAside]))
+            calls.append(Call(ChunkClaimStatements.next, [passedOver, notSetAside, worker]))
             calls.append(Call(ChunkClaimStatements.nextRetry, [passedOver, notSetAside]))
         }
         let claimedAt = "'2100-01-01'"
@@ -171,8 +173,9 @@ struct PlanTests {
             Call(ChunkClaimStatements.claimRetry, ["\(database.smallWaiting)", "true", worker, "\(count)"], rows: rows),
             Call(ChunkClaimStatements.updateTokens, chunk, rows: rows),
             Call(ChunkClaimStatements.typedTokens, [typed, "0"], rows: rows),
-            Call(ChunkClaimStatements.updatePage, [waiting, "1", claimedAt], rows: rows),
-            Call(ChunkClaimStatements.startPage, [typed, "1", claimedAt], rows: rows),
+            Call(
+                ChunkClaimStatements.updatePage, [waiting, "1", claimedAt, "\(ActivityWindow.updateSeconds)"], rows: rows),
+            Call(ChunkClaimStatements.startPage, [typed, "1"], rows: rows),
             Call(AbandonedChunkStatements.takeOver, [waiting, worker]),
             Call(AbandonedChunkStatements.recordUnknown, [typed, worker], rows: rows),
             Call(FanOutStatements.dropRetries, ["'{\(database.smallWaiting)}'"], rows: smallCount + 100),
@@ -205,7 +208,7 @@ struct PlanTests {
                 Call(DeviceReaderStatements.startTokens, [app, subscription, "100"]),
                 Call(DeviceReaderStatements.activities, [app, subscription, "100"]),
                 Call(DeviceReaderStatements.window, [app, last, "1000"], rows: 1_100),
-                Call(DeviceReaderStatements.timeline, [app, device, "0", last, "101"], rows: 20_100),
+                Call(DeviceReaderStatements.timeline, [app, device, "0", last, "101"], rows: 22_000),
                 Call(ReaderStatements.number, [app, publicID]), Call(ReaderStatements.one, [app, publicID], rows: tapped),
                 Call(ReaderStatements.ofApplication, [app, last, "51"], rows: tapped),
                 Call(ReaderStatements.ofActivity, [app, last, "51", "'match-3'"]),
