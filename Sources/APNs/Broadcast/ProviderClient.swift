@@ -32,6 +32,12 @@ actor ProviderClient {
         var mayLeave: (@Sendable () -> Bool)?
     }
 
+    private struct Replaced {
+        let client: HTTPClient
+        /// The oldest provider token that Apple called expired on it: it says nothing about newer ones there.
+        var expiredGeneration: Int?
+    }
+
     /// How long connections that are replaced may take to end.
     private static let replacedTime = Duration.seconds(10)
     /// Times a token is fetched for one request, the first try included.
@@ -45,8 +51,10 @@ actor ProviderClient {
     private let logger: Logger
     private let trust: APNsTrust
     private var client: HTTPClient
+    /// The provider token of the client's newest request; 0 before the first.
+    private var lastGeneration = 0
     /// Clients that were replaced, while requests of theirs are on the wire.
-    private var replaced: [ObjectIdentifier: HTTPClient] = [:]
+    private var replaced: [ObjectIdentifier: Replaced] = [:]
     private var isRefreshing = false
     private var isDraining = false
 
@@ -79,6 +87,7 @@ actor ProviderClient {
             case .failure(.held(let reason, let delay)): return .held(reason, delayMilliseconds: delay)
             case .failure(.late): return .notSent(.timeout)
             }
+            replaceConnections(before: token)
             let used = client
             let result = await used.send(
                 HTTPClientRequest(
@@ -121,7 +130,7 @@ actor ProviderClient {
     /// Stops submitting and waits for what is on the wire, up to the timeout.
     func drain(timeout: Duration) async {
         isDraining = true
-        let all = [client] + replaced.values
+        let all = [client] + replaced.values.map(\.client)
         await withDiscardingTaskGroup { group in
             for client in all { group.addTask { await client.drain(timeout: timeout) } }
         }
@@ -180,6 +189,7 @@ actor ProviderClient {
         case .renewProviderToken, .countTokenRefusal, .holdProviderToken:
             guard case .deferred(let reason, _) = verdict.outcome else { return false }
             if verdict.consequence != .countTokenRefusal { replaceConnections(of: used) }
+            if verdict.consequence == .renewProviderToken, !noteExpired(generation, on: used) { return true }
             switch minter.refused(reason, generation: generation) {
             case .resend: return true
             case .wait(let opensCircuit):
@@ -205,11 +215,26 @@ actor ProviderClient {
     private func replaceConnections(of used: HTTPClient) {
         guard !isDraining, client === used else { return }
         client = used.assumeIsolated { $0.successor() }
-        replaced[ObjectIdentifier(used)] = used
+        lastGeneration = 0
+        replaced[ObjectIdentifier(used)] = Replaced(client: used)
         Task {
             await used.drain(timeout: Self.replacedTime)
             replaced[ObjectIdentifier(used)] = nil
         }
+    }
+
+    /// Keeps a token off connections that were used under an older one which Apple called expired, be it on connections of others: the
+    /// answers that say so may still be on their way.
+    private func replaceConnections(before token: IssuedToken) {
+        if lastGeneration > 0, lastGeneration <= minter.spoiltGeneration { replaceConnections(of: client) }
+        lastGeneration = token.generation
+    }
+
+    /// Notes that Apple called a token expired. Returns whether that says something about it: not where it did so of an older one before.
+    private func noteExpired(_ generation: Int, on used: HTTPClient) -> Bool {
+        let oldest = min(replaced[ObjectIdentifier(used)]?.expiredGeneration ?? generation, generation)
+        replaced[ObjectIdentifier(used)]?.expiredGeneration = oldest
+        return oldest == generation
     }
 
     private func notice(_ failure: HTTPClientFailure) {

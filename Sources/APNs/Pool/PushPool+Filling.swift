@@ -95,6 +95,7 @@ extension PushPool {
 
     /// Visits every connection and fills its streams, as far as the provider token allows. Returns whether it visited them.
     private func submitAdmitted(now: ContinuousClock.Instant) -> Bool {
+        drainSpoilt()
         // Answers that wait may free streams.
         guard connections.contains(where: { $0.isPaused || $0.submittableCount(bodyByteCount: 1, now: now) > 0 }) else {
             return false
@@ -116,6 +117,15 @@ extension PushPool {
             lanes.forEach { $0.completeWaiting(.deferred(reason, delayMilliseconds: milliseconds)) }
         }
         return false
+    }
+
+    /// Keeps newer tokens off the connections that were used under one which APNs called expired, be it in another pool: the answers that
+    /// say so may still be on their way, and where APNs has refused a token, it goes on refusing newer ones.
+    private func drainSpoilt() {
+        let newest = minter.spoiltGeneration
+        for connection in connections where connection.lastGeneration > 0 && connection.lastGeneration <= newest {
+            connection.life.drain()
+        }
     }
 
     /// Says once why pushes wait; a refusal of APNs was logged when it came.
@@ -190,7 +200,10 @@ extension PushPool {
             }
             count += 1
         }
-        if count > 0 { connection.needsFlush = true }
+        if count > 0 {
+            connection.needsFlush = true
+            connection.lastGeneration = token.generation
+        }
         return count
     }
 }

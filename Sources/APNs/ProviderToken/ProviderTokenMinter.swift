@@ -33,6 +33,10 @@ package final class ProviderTokenMinter: Sendable {
     /// Whether `admit` would still hand out the token of that generation for any number of pushes; changes nothing.
     package func isUsable(generation: Int) -> Bool { state.withLock { $0.isUsable(generation: generation) } }
 
+    /// Where a token of this generation or an older one was used last, newer ones do not belong: APNs called it expired, on whichever
+    /// connection, and may refuse them there as well. 0 while there is none.
+    package var spoiltGeneration: Int { state.withLock { $0.spoiltGeneration } }
+
     /// APNs refused the token of that generation, for that reason.
     package func refused(_ reason: DeliveryReason, generation: Int) -> TokenRefusal {
         let now = clock.monotonic()

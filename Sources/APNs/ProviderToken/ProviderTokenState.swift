@@ -60,12 +60,20 @@ struct ProviderTokenState {
     /// What APNs said when it forced the renewal; nil when the clock stepped.
     private var forcedBy: DeliveryReason?
     private var forcedAt: Duration?
+    /// The newest generation that APNs called expired; 0 while it did so of none.
+    private var expiredGeneration = 0
     private var refusalsInARow = 0
     private var circuit: (reason: DeliveryReason, nextProbe: Duration)?
     private var failure: (reason: DeliveryReason, until: Duration)?
 
     /// Whether APNs refuses the key, as far as it was asked.
     var isHeld: Bool { circuit != nil }
+
+    /// The newest generation that APNs called expired, and that is not to be used any more; 0 for none.
+    var spoiltGeneration: Int {
+        let isInUse = expiredGeneration == current?.generation && !isForced
+        return isInUse ? expiredGeneration - 1 : expiredGeneration
+    }
 
     mutating func admit(now: Duration, wallSeconds: Int64) -> TokenAdmission {
         noticeClockStep(now: now, wallSeconds: wallSeconds)
@@ -117,6 +125,7 @@ struct ProviderTokenState {
 
     /// APNs refused the token of that generation.
     mutating func refused(_ reason: DeliveryReason, generation: Int, now: Duration) -> TokenRefusal {
+        if reason == .expiredProviderToken { expiredGeneration = max(expiredGeneration, generation) }
         guard generation == current?.generation, !isForced else { return .resend }
         if reason == .expiredProviderToken {
             if forceRenewal(now: now, by: reason) { return .resend }

@@ -7,12 +7,22 @@ struct ConnectionBinding {
     /// The tokens that were let in, newest last, with the generation of the key ring that verified them.
     private var tokens: [(text: String, verified: VerifiedToken, generation: Int)] = []
     private var changedAt: Int64?
+    /// Whether a token was called expired on this connection: then every other one is, too. Observed, not documented: pushy's client
+    /// takes another connection for this reason.
+    private var hasExpired = false
 
     /// Tokens remembered of one connection; older ones count as new when they come back.
     static let tokenLimit = 4
 
     /// Whether a valid token was seen.
     var isAuthenticated: Bool { firstKey != nil }
+
+    /// The answer to a request of this connection, given the one it would get for itself.
+    mutating func answer(_ answer: PushAnswer) -> PushAnswer {
+        let expired = PushAnswer(.expiredProviderToken)
+        if answer.status == expired.status, answer.reason == expired.reason { hasExpired = true }
+        return hasExpired ? expired : answer
+    }
 
     /// The token when this connection has let this very text in, and the keys have not changed since.
     func known(_ text: String, generation: Int) -> VerifiedToken? {

@@ -174,7 +174,7 @@ actor PushConnection: ReadinessHandler {
                     environment: environment, token: verdict.token, topic: push.topic, event: verdict.reading.event,
                     providerToken: verdict.providerToken?.number, operation: channelRequest?.operation))
         }
-        var answer = effect?.answer ?? verdict.answer
+        var answer = binding.answer(effect?.answer ?? verdict.answer)
         if let channelRequest, answer.status < 300 {
             let performed = core.channels.perform(
                 channelRequest, reading: verdict.reading, environment: environment, settings: settings, now: now)

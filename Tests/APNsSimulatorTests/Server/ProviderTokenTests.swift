@@ -18,6 +18,19 @@ import Testing
         await test.simulator.stop()
     }
 
+    @Test("that have expired spoil their connection for newer ones")
+    func spoilConnections() async throws {
+        let test = try await TestSimulator.start()
+        let client = try await test.connect()
+        let other = try await test.connect()
+        #expect(try await client.answer(to: test.push()).status == 200)
+        for push in [TestPush(try test.authorization(age: 3601)), test.push()] {
+            #expect(try await client.answer(to: push).body == #"{"reason":"ExpiredProviderToken"}"#)
+        }
+        #expect(try await other.answer(to: test.push()).status == 200)
+        await test.simulator.stop()
+    }
+
     @Test("are refused when key, team, algorithm or signature is wrong")
     func refusesForgeries() async throws {
         let test = try await TestSimulator.start()

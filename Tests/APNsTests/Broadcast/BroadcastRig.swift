@@ -40,7 +40,7 @@ final class BroadcastRig: Sendable {
     static func run(
         _ change: @Sendable (inout BroadcastConfiguration) -> Void = { _ in },
         simulator changeSimulator: @Sendable (inout SimulatorConfiguration) -> Void = { _ in }, hasKey: Bool = true,
-        _ body: (BroadcastRig) async throws -> Void
+        clock: ProviderTokenClock = .system, _ body: (BroadcastRig) async throws -> Void
     ) async throws {
         let vault = MemoryVault(hasKey: hasKey)
         var simulated = SimulatorConfiguration()
@@ -55,7 +55,7 @@ final class BroadcastRig: Sendable {
             extraRootsPEM: simulator.certificateAuthority.certificatePEM, applicationProtocols: ["h2"])
         let log = LogLines()
         let logger = Logger(level: .debug, sink: { log.add($0) })
-        let minters = ProviderTokenMinters(vault: vault)
+        let minters = ProviderTokenMinters(vault: vault, clock: clock)
         var configuration = Self.configuration(for: simulator)
         change(&configuration)
         let rig = BroadcastRig(

@@ -58,6 +58,44 @@ extension SenderTests.Broadcasts {
             }
         }
 
+        @Test("takes another connection when a provider token was called expired, be it in the other environment")
+        func expiredElsewhere() async throws {
+            try await BroadcastRig.run { rig in
+                let id = rig.channel()
+                let sandboxID = rig.simulator.makeChannel(
+                    bundleID: SenderRig.bundleID, environment: .sandbox, policy: .mostRecent)
+                let batches = [BroadcastRig.batch(id), BroadcastRig.batch(sandboxID, environment: .sandbox)]
+                for batch in batches { #expect(await rig.sender.send(batch) == [.accepted]) }
+                rig.script(.publish, count: 1) { $0.answer = PushAnswer(.expiredProviderToken) }
+                for batch in batches { #expect(await rig.sender.send(batch) == [.accepted]) }
+                #expect(rig.simulator.requests().map(\.connection) == [1, 2, 1, 3, 4])
+                #expect(rig.vault.state.withLock { $0.replacementCount } == 2)
+            }
+        }
+
+        @Test("does not hold against a newer provider token what Apple refuses where it called an older one expired")
+        func expiredOnCommonConnection() async throws {
+            let clock = SteppableClock()
+            try await BroadcastRig.run(clock: clock.clock) { rig in
+                let batch = BroadcastRig.batch(rig.channel())
+                #expect(await rig.sender.send(batch) == [.accepted])
+                rig.script(.publish, count: 1) {
+                    $0.answer = PushAnswer(.expiredProviderToken)
+                    $0.isHeld = true
+                }
+                rig.script(.publish, count: 1) { $0.isHeld = true }
+                async let older = rig.sender.send(batch)
+                #expect(await rig.simulator.waitForRequests(2).count == 2)
+                clock.step(-600)
+                async let newer = rig.sender.send(batch)
+                #expect(await rig.simulator.waitForRequests(3).map(\.connection) == [1, 1, 1])
+                await rig.simulator.release()
+                #expect(await older == [.accepted])
+                #expect(await newer == [.accepted])
+                #expect(rig.vault.state.withLock { $0.replacementCount } == 2)
+            }
+        }
+
         @Test("says that a channel is gone, and sends nothing in vain to one that keeps nothing")
         func policies() async throws {
             try await BroadcastRig.run { rig in

@@ -56,6 +56,8 @@ import Testing
         let second = IssuedToken(value: mint(&state, minute: 1), generation: 2)
         #expect(admit(&state, minute: 1) == .use(second, renewalIsDue: false))
         #expect(state.isUsable(generation: 2) && !state.isUsable(generation: 1))
+        // It does not belong where the old one was used.
+        #expect(state.spoiltGeneration == 1)
         // Late answers about the old token say nothing about the new one.
         #expect(state.refused(.expiredProviderToken, generation: 1, now: .seconds(61)) == .resend)
         #expect(admit(&state, minute: 2) == .use(second, renewalIsDue: false))
@@ -76,6 +78,10 @@ import Testing
         #expect(accept(&state, 2))
         #expect(admit(&state, minute: 3) == .use(second, renewalIsDue: false))
         #expect(!accept(&state, 2))
+        // As long as it is the newest one it may go wherever it went before.
+        #expect(state.spoiltGeneration == 1)
+        _ = mint(&state, minute: 51)
+        #expect(state.spoiltGeneration == 2)
     }
 
     @Test("is never replaced twice within 20 minutes, however often it is refused")

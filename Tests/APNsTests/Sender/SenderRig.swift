@@ -30,20 +30,25 @@ final class SenderRig: Sendable {
     let sender: APNsSender
     let vault: MemoryVault
     let log: LogLines
+    private let makeSender: @Sendable (EventLoop) throws -> APNsSender
 
-    private init(simulator: Simulator, loop: EventLoop, sender: APNsSender, vault: MemoryVault, log: LogLines) {
+    private init(
+        simulator: Simulator, loop: EventLoop, vault: MemoryVault, log: LogLines,
+        makeSender: @escaping @Sendable (EventLoop) throws -> APNsSender
+    ) throws {
         self.simulator = simulator
         self.loop = loop
-        self.sender = sender
         self.vault = vault
         self.log = log
+        self.makeSender = makeSender
+        sender = try makeSender(loop)
     }
 
     /// Starts both, runs the body and stops both.
     static func run(
         _ change: @Sendable (inout APNsConfiguration) -> Void = { _ in },
         simulator changeSettings: @Sendable (inout SimulatorSettings) -> Void = { _ in }, hasKey: Bool = true,
-        _ body: (SenderRig) async throws -> Void
+        clock: ProviderTokenClock = .system, _ body: (SenderRig) async throws -> Void
     ) async throws {
         let vault = MemoryVault(hasKey: hasKey)
         var simulated = SimulatorConfiguration()
@@ -62,17 +67,19 @@ final class SenderRig: Sendable {
         change(&configuration)
         let loop = try EventLoop.start(name: "sender")
         let log = LogLines()
-        let sender = APNsSender(
-            loop: loop, configuration: configuration,
-            tls: try TLSContext.client(
-                extraRootsPEM: simulator.certificateAuthority.certificatePEM, applicationProtocols: ["h2"]),
-            minters: ProviderTokenMinters(vault: vault),
-            logger: Logger(
-                level: .debug,
-                sink: {
-                    Logger.writeToStandardError($0); log.add($0)
-                }), metrics: Metrics())
-        let rig = SenderRig(simulator: simulator, loop: loop, sender: sender, vault: vault, log: log)
+        let logger = Logger(
+            level: .debug,
+            sink: {
+                Logger.writeToStandardError($0); log.add($0)
+            })
+        let minters = ProviderTokenMinters(vault: vault, clock: clock)
+        let roots = simulator.certificateAuthority.certificatePEM
+        let rig = try SenderRig(simulator: simulator, loop: loop, vault: vault, log: log) { [configuration] loop in
+            APNsSender(
+                loop: loop, configuration: configuration,
+                tls: try TLSContext.client(extraRootsPEM: roots, applicationProtocols: ["h2"]), minters: minters,
+                logger: logger, metrics: Metrics())
+        }
         do {
             try await body(rig)
         } catch {
@@ -87,6 +94,20 @@ final class SenderRig: Sendable {
         await sender.drain(timeout: .seconds(2))
         await simulator.stop()
         loop.stop()
+    }
+
+    /// Lends the sender of another loop, which shares the provider tokens.
+    func withOtherLoop(_ body: (APNsSender) async throws -> Void) async throws {
+        let loop = try EventLoop.start(name: "other sender")
+        defer { loop.stop() }
+        let sender = try makeSender(loop)
+        do {
+            try await body(sender)
+        } catch {
+            await sender.drain(timeout: .seconds(2))
+            throw error
+        }
+        await sender.drain(timeout: .seconds(2))
     }
 
     /// Requests the simulator has received.
