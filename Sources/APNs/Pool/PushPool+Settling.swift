@@ -12,8 +12,7 @@ extension PushPool {
         let session = connection.session
         let count = session.closedCount
         guard count > 0 else { return }
-        var acceptedCount = 0
-        var provenGeneration: Int?
+        var good = GoodAnswers()
         // Answers come in runs of one batch; it is looked up once a run.
         var lane: BatchLane?
         for index in 0..<count {
@@ -23,44 +22,58 @@ extension PushPool {
             if let lane, lane.number == push.lane {
                 owner = lane
             } else {
+                if let lane { noticeAccepted(&good, of: lane, on: connection, now: now) }
                 owner = lanes.lane(push.lane)
                 lane = owner
-                if end.status == 200 { holds.accepted(application: owner.batch.application.id) }
             }
             if end.status == 200 {
-                acceptedCount += 1
-                provenGeneration = push.tokenGeneration
+                good.acceptedCount += 1
+                good.isAcceptedUnnoticed = true
+                good.prove(push.tokenGeneration)
                 owner.complete(Int(push.index), .accepted)
-            } else if settle(end, of: push, in: owner, on: connection, now: now) {
-                provenGeneration = push.tokenGeneration
+            } else {
+                // Refusals count in a row: what was accepted between two of them is noticed before the second.
+                noticeAccepted(&good, of: owner, on: connection, now: now)
+                settle(end, of: push, in: owner, on: connection, &good, now: now)
             }
         }
         session.clearEvents()
-        if acceptedCount > 0 {
-            noticeAnswer(on: connection, now: now)
-            metrics.accepted.add(acceptedCount)
-        }
-        if let provenGeneration, minter.accepted(generation: provenGeneration) {
-            logger.log(.info, "APNs accepts the provider token again", tokenFields(reason: "accepted"))
-        }
+        if let lane { noticeAccepted(&good, of: lane, on: connection, now: now) }
+        noticeProven(&good)
+        if good.acceptedCount > 0 { metrics.accepted.add(good.acceptedCount) }
     }
 
-    /// Settles a push that APNs did not accept. Returns whether the answer shows that APNs took the provider token.
+    /// Pushes of a batch were accepted since the last time.
+    private func noticeAccepted(
+        _ good: inout GoodAnswers, of lane: BatchLane, on connection: APNsConnection, now: ContinuousClock.Instant
+    ) {
+        guard good.isAcceptedUnnoticed else { return }
+        good.isAcceptedUnnoticed = false
+        noticeAnswer(on: connection, now: now)
+        holds.accepted(application: lane.batch.application.id)
+    }
+
+    /// Answers since the last time show that APNs took the provider token.
+    private func noticeProven(_ good: inout GoodAnswers) {
+        guard let generation = good.takeProvenGeneration(), minter.accepted(generation: generation) else { return }
+        logger.log(.info, "APNs accepts the provider token again", tokenFields(reason: "accepted"))
+    }
+
+    /// Settles a push that APNs did not accept.
     private func settle(
         _ end: HTTP2ClosedStream, of push: PushInFlight, in lane: BatchLane, on connection: APNsConnection,
-        now: ContinuousClock.Instant
-    ) -> Bool {
+        _ good: inout GoodAnswers, now: ContinuousClock.Instant
+    ) {
         if end.status != 0 {
             let answer = end.answer.map { connection.session.answer($0) }
             let response = PushResponse(status: end.status, body: answer?.body ?? [], retryAfter: answer?.retryAfter ?? [])
-            return judge(response, of: push, in: lane, on: connection, now: now)
+            judge(response, of: push, in: lane, on: connection, &good, now: now)
         } else if end.isRefused {
             refuse(push, in: lane, on: connection, now: now)
         } else {
             metrics.unanswered.add()
             lane.complete(Int(push.index), .unknown)
         }
-        return false
     }
 
     /// APNs did not process the push: it goes out again, elsewhere when the connection keeps refusing.
@@ -74,11 +87,11 @@ extension PushPool {
         if connection.refusedInARow >= APNsConnection.refusedInARowLimit { connection.life.drain() }
     }
 
-    /// Does what an answer other than 200 demands. Returns whether it shows that APNs took the provider token.
+    /// Does what an answer other than 200 demands.
     private func judge(
         _ response: PushResponse, of push: PushInFlight, in lane: BatchLane, on connection: APNsConnection,
-        now: ContinuousClock.Instant
-    ) -> Bool {
+        _ good: inout GoodAnswers, now: ContinuousClock.Instant
+    ) {
         metrics.refused.add()
         let verdict = ResponseClass.verdict(on: response, wallSeconds: Int64(time(nil)))
         let index = Int(push.index)
@@ -99,14 +112,15 @@ extension PushPool {
             replace(connection, now: now)
             if !lane.putBackOnce(index) { lane.complete(index, verdict.outcome) }
         case .renewProviderToken, .countTokenRefusal, .holdProviderToken:
+            noticeProven(&good)
             refuseToken(verdict, of: push, in: lane, on: connection, now: now)
         case .countApplicationRefusal:
             lane.complete(index, verdict.outcome)
             refuseApplication(verdict, of: lane, now: now)
         }
         switch verdict.outcome {
-        case .rejected, .tokenDead: return response.status != 403
-        default: return false
+        case .rejected, .tokenDead: if response.status != 403 { good.prove(push.tokenGeneration) }
+        default: break
         }
     }
 
@@ -163,5 +177,23 @@ extension PushPool {
 
     func tokenFields(reason: String) -> [LogKey: String] {
         [.teamID: minter.key.teamID, .keyID: minter.key.keyID, .environment: environment.name, .reason: reason]
+    }
+}
+
+/// What the answers of one read say in favour of an app, a connection and a provider token, until it is noticed: a push costs no more
+/// than a store.
+private struct GoodAnswers {
+    var acceptedCount = 0
+    /// Whether a push of the batch that is looked at was accepted since this was noticed last.
+    var isAcceptedUnnoticed = false
+    private var provenGeneration = 0
+
+    /// APNs took the token of that generation.
+    mutating func prove(_ generation: Int) { provenGeneration = max(provenGeneration, generation) }
+
+    /// The newest token that APNs took since the last time; nil when it took none.
+    mutating func takeProvenGeneration() -> Int? {
+        defer { provenGeneration = 0 }
+        return provenGeneration > 0 ? provenGeneration : nil
     }
 }
