@@ -9,13 +9,12 @@ package enum DeliveryDecision: Hashable, Sendable {
 /// Decides between ending a push and sending it again.
 ///
 /// A start is sent at most once: when nobody knows whether APNs got it, it ends as `unknown`. An update or end is sent
-/// at least once: its content state is idempotent and `timestamp` orders it on the device.
+/// at least once: its content state is idempotent and `timestamp` orders it on the device. What was never answered is repeated
+/// like what was put off, until the time to live ends.
 package struct RetryPolicy: Sendable {
     /// Most tries of one push, whatever its time to live.
     package static let attemptCount: Int16 = 100
-    /// Most tries of an update or end that left and was never answered, before it ends as `unknown`.
-    package static let unansweredAttemptCount: Int16 = 3
-    /// First pause before a push that left unanswered is sent again, in milliseconds; doubles with each try.
+    /// First pause before a push is sent again, in milliseconds; doubles with each try.
     package static let firstDelayMilliseconds: Int64 = 1_000
     /// Longest pause between two tries, in milliseconds. Source: Apple names 15 minutes for 5xx answers.
     package static let longestDelayMilliseconds: Int64 = 15 * 60 * 1_000
@@ -54,20 +53,18 @@ package struct RetryPolicy: Sendable {
                 .retry(attempt: attempt, notBefore: now)
             }
         case .deferred(let reason, let delayMilliseconds):
-            again(reason, atLeast: delayMilliseconds, after: attempt, isSuperseded, now, jitter, limit: Self.attemptCount)
+            again(reason, atLeast: delayMilliseconds, after: attempt, isSuperseded, now, jitter)
         case .unknown:
-            event == .start
-                ? .final(.unknown)
-                : again(.unknown, atLeast: 0, after: attempt, isSuperseded, now, jitter, limit: Self.unansweredAttemptCount)
+            event == .start ? .final(.unknown) : again(.unknown, atLeast: 0, after: attempt, isSuperseded, now, jitter)
         }
     }
 
     private func again(
         _ reason: DeliveryReason, atLeast minimum: Int64, after attempt: Int16, _ isSuperseded: Bool, _ now: UnixMilliseconds,
-        _ jitter: Double, limit: Int16
+        _ jitter: Double
     ) -> DeliveryDecision {
         guard !isSuperseded else { return .final(reason == .unknown ? .unknown : .superseded) }
-        guard attempt + 1 < limit else { return .final(reason) }
+        guard attempt + 1 < Self.attemptCount else { return .final(reason) }
         let doublings = Int64(min(attempt, 20))
         let backOff = min(Self.firstDelayMilliseconds << doublings, Self.longestDelayMilliseconds)
         let pause = min(max(minimum, backOff), Self.longestDelayMilliseconds)

@@ -29,11 +29,31 @@ import Testing
         #expect(decide(.unknown, event: .start) == .final(.unknown))
     }
 
-    @Test("sends an unanswered update or end again, three times at most", arguments: [ActivityEvent.update, .end])
+    @Test(
+        "sends an unanswered update or end again until it expires, with growing pauses", arguments: [ActivityEvent.update, .end])
     func repeatsUnansweredUpdates(event: ActivityEvent) {
         #expect(decide(.unknown, event: event) == retry(attempt: 1, after: 1_000))
         #expect(decide(.unknown, event: event, attempt: 1) == retry(attempt: 2, after: 2_000))
-        #expect(decide(.unknown, event: event, attempt: 2) == .final(.unknown))
+        #expect(decide(.unknown, event: event, attempt: 2) == retry(attempt: 3, after: 4_000))
+        #expect(decide(.unknown, event: event, attempt: 60) == retry(attempt: 61, after: RetryPolicy.longestDelayMilliseconds))
+        #expect(decide(.unknown, event: event, attempt: 2, seconds: 4) == .final(.unknown))
+        #expect(decide(.unknown, event: event, attempt: RetryPolicy.attemptCount - 1) == .final(.unknown))
+    }
+
+    @Test("of an APNs that swallows pushes for hours lasts as long as an update lives, whatever came of it before")
+    func outlastsAnOutage() {
+        let policy = RetryPolicy(event: .update, expiresAt: UnixMilliseconds(rawValue: now.rawValue + 8 * 3_600_000))
+        var moment = now
+        var attempt: Int16 = 0
+        var outcome = PushOutcome.deferred(.tooManyRequests, delayMilliseconds: 5_000)
+        while case .retry(let next, let notBefore) = policy.decide(
+            outcome, attempt: attempt, isSuperseded: false, now: moment, jitter: 0.5)
+        {
+            (attempt, moment) = (next, notBefore)
+            if attempt == 2 { outcome = .unknown }
+        }
+        #expect(policy.expiresAt.rawValue - moment.rawValue < RetryPolicy.longestDelayMilliseconds * 5 / 4)
+        #expect(attempt < RetryPolicy.attemptCount)
     }
 
     @Test("waits at least as long as APNs asks, longer with each try, and never longer than 15 minutes")
