@@ -77,7 +77,9 @@ final class Deployment: Sendable {
         app = try await Self.createApp(environment, keyFile: files.appendingPathComponent("AuthKey.p8").path)
     }
 
-    private static func createApp(_ environment: [String: String], keyFile: String) async throws -> App {
+    private static func createApp(
+        _ environment: [String: String], keyFile: String, bundleID: String = bundleID, keyID: String = keyID
+    ) async throws -> App {
         let created = try await control(
             environment,
             [
@@ -99,9 +101,13 @@ final class Deployment: Sendable {
         return try JSONDocument(parsing: Array(result.output.utf8.dropLast())).root
     }
 
-    /// Another app, with the same signing key.
-    func createApp() async throws -> App {
-        try await Self.createApp(environment, keyFile: files.appendingPathComponent("AuthKey.p8").path)
+    /// Another app, with the same signing key, or with another one of the same team.
+    func createApp(bundleID: String = bundleID, keyID: String = keyID) async throws -> App {
+        if keyID != Self.keyID {
+            simulator.register(ProviderKey(teamID: Self.teamID, keyID: keyID, publicKey: signingKey.publicKey))
+        }
+        return try await Self.createApp(
+            environment, keyFile: files.appendingPathComponent("AuthKey.p8").path, bundleID: bundleID, keyID: keyID)
     }
 
     /// Runs `openpushctl` with `--json`; its exit status and what it printed.
