@@ -20,6 +20,12 @@ struct Caller: Sendable {
         if case .user(let claims) = standing { claims.proof } else { nil }
     }
 
+    /// Every name that a device of this caller's may have, in an app where each needs a voucher; nil elsewhere.
+    var vouchedAliases: [ExactText: ExactText]? {
+        guard application.deviceAccess.requiresIdentity, case .user(let claims) = standing else { return nil }
+        return claims.aliases
+    }
+
     /// The devices of the user of a path `users/by/{label}/{id}`.
     ///
     /// A device that proved nothing may only give the name that it alone was told: what an app calls its users can be guessed.
@@ -43,6 +49,8 @@ struct Caller: Sendable {
     func admitting(_ registration: DeviceRegistration) throws(Refusal) -> DeviceRegistration {
         guard case .user(let claims) = standing else { return registration }
         if let label = claims.uncoveredLabel(in: registration) { throw .uncoveredName(label.text) }
+        var registration = registration
+        registration.vouchedAliases = vouchedAliases
         return registration
     }
 }

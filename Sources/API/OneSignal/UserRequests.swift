@@ -6,6 +6,8 @@ import JSON
 ///
 /// Keys that are not known are passed over: these clients send much that this gateway has no use for, and more with each version.
 enum UserRequests {
+    /// The header by which a client says on which of its user's devices it runs.
+    static let subscriptionHeader = "onesignal-subscription-id"
     /// What a subscription is here; others, such as addresses for mail, are refused.
     static let subscriptionType = "iOSPush"
     /// `device_type` of an iPhone.
@@ -37,10 +39,14 @@ enum UserRequests {
         return NewUser(registration: registration, hasSubscription: hasSubscription)
     }
 
+    /// The device that the client runs on, as far as it says so in a way that can be read.
+    static func caller(of request: HTTPRequest) -> UUID? { request.headers[subscriptionHeader].flatMap { UUID($0) } }
+
     /// `PATCH` of a user: `properties`, and `deltas` of sessions.
     static func change(_ request: HTTPRequest) throws(Refusal) -> DeviceRegistration {
         var checks = try request.bodyChecks()
         var registration = DeviceRegistration()
+        registration.subscription = caller(of: request)
         if let value = checks.present("properties") { properties(value, of: &registration, &checks) }
         if let value = checks.present("deltas") {
             nested(value, at: "deltas", &checks) { inner in

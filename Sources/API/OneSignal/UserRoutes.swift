@@ -50,7 +50,10 @@ struct UserRoutes: Sendable {
         let told = try UserRequests.user(request)
         var registration = try caller.admitting(told.registration)
         if case .user(let claims) = caller.standing { registration = claims.applied(to: registration) }
-        guard told.hasSubscription else { return try await changeKnown(registration, caller) }
+        guard told.hasSubscription else {
+            registration.subscription = UserRequests.caller(of: request)
+            return try await changeKnown(registration, caller)
+        }
         let (device, isNew) = try await register(registration, mayBeNew: true, caller)
         let answer = UserAnswer(application: caller.application, devices: [device])
         return .json(status: isNew ? 201 : 202) { writer in
@@ -111,6 +114,8 @@ struct UserRoutes: Sendable {
         let owner = try await read(user, caller)
         registration.aliases = Self.names(of: owner, known: user)
         registration.namesWholeUser = true
+        registration.vouchedAliases = caller.vouchedAliases
+        if case .alias(let name) = user.name, name.label != DeviceProfile.userIDLabel { registration.userLabel = name.label }
         let (device, isNew) = try await register(registration, mayBeNew: true, caller)
         return Self.subscription(status: isNew ? 201 : 202, device, registration, caller)
     }
@@ -138,6 +143,7 @@ struct UserRoutes: Sendable {
         if owner.label == DeviceProfile.userIDLabel {
             let user = try caller.user(label: owner.label.text, identifier: owner.identifier.text)
             registration.aliases = Self.names(of: try await read(user, caller), known: user)
+            registration.vouchedAliases = caller.vouchedAliases
         } else {
             registration.aliases = [owner.label: owner.identifier.text]
             registration.userLabel = owner.label
@@ -247,6 +253,6 @@ extension Refusal {
     fileprivate static let noSubscription = Refusal.fields([FieldError(field: "subscriptions", problem: .missing)])
     fileprivate static let unknownUser = Refusal.notFound("There is no user of this name.")
     fileprivate static let unknownAlias = Refusal.notFound("The user has no alias of this label.")
-    fileprivate static let tooManyDevices = Refusal.conflict(
+    static let tooManyDevices = Refusal.conflict(
         "More than \(UserSelector.deviceCount) devices have this name: it is no user's.")
 }

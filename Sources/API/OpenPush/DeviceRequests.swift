@@ -21,6 +21,7 @@ enum DeviceRequests {
             return environment
         }
         device.externalID = checks.optional("external_id") { value throws(FieldProblem) in try FieldRule.identifier(value) }
+        let isLoggedOut = checks.isNull("external_id")
         if let aliases = checks.present("aliases") {
             device.aliases = entries(of: "aliases", aliases, limit: AdmissionLimits.aliasCount, in: &checks) {
                 value throws(FieldProblem) in try FieldRule.identifier(value)
@@ -39,7 +40,7 @@ enum DeviceRequests {
         device.lastSession = checks.optional("last_session", FieldRule.seconds)
         device.sessionSeconds = checks.optional("session_time", FieldRule.count)
         device.location = location(&checks)
-        takeExternalID(fromAliasesOf: &device, &checks)
+        takeExternalID(fromAliasesOf: &device, isNull: isLoggedOut, &checks)
         try checks.finish()
         return device
     }
@@ -100,17 +101,25 @@ enum DeviceRequests {
         return text
     }
 
-    /// `onesignal_id` is what the gateway itself names a user by; `external_id` is an alias too, so it may come as one; it is kept in one place.
-    private static func takeExternalID(fromAliasesOf device: inout DeviceRegistration, _ checks: inout FieldChecks) {
+    /// `onesignal_id` is what the gateway itself names a user by; `external_id` is an alias too, so it may come as one, and is kept in one
+    /// place. Null, there or here, takes the device from its user; both must say the same.
+    private static func takeExternalID(
+        fromAliasesOf device: inout DeviceRegistration, isNull: Bool, _ checks: inout FieldChecks
+    ) {
+        let label = DeviceProfile.externalIDLabel
         if device.aliases[DeviceProfile.userIDLabel] != nil {
             checks.report("aliases.\(DeviceProfile.userIDLabel)", .notAllowed("in answers: the gateway gives it"))
         }
-        guard let alias = device.aliases.removeValue(forKey: "external_id") else { return }
-        let isOther = device.externalID.map { ExactText($0) != alias.map { ExactText($0) } } ?? false
-        if let alias, !isOther {
+        if let alias = device.aliases[label] {
+            let field = device.externalID.map { ExactText($0) }
+            if isNull ? alias != nil : field != nil && field != alias.map({ ExactText($0) }) {
+                return checks.report("aliases.external_id", .notAllowed("as external_id"))
+            }
+            guard let alias else { return }
             device.externalID = alias
-        } else {
-            checks.report("aliases.external_id", .notAllowed("as external_id"))
+            device.aliases[label] = nil
+        } else if isNull {
+            device.aliases.updateValue(nil, forKey: label)
         }
     }
 }

@@ -48,7 +48,7 @@ package struct DeviceProfile: Hashable, Sendable {
     ) -> DeviceProfile {
         var device = self
         let told = registration.toldAliases
-        if isLeft(by: told, userLabel: registration.userLabel) {
+        if isLeft(by: registration, told: told) {
             device.aliases = [:]
             if registration.tagsBelongToUser { device.tags = [:] }
         }
@@ -80,32 +80,30 @@ package struct DeviceProfile: Hashable, Sendable {
         return isOver ? .max : sum
     }
 
-    /// Whether the user that the device has is not the one it is told of.
-    private func isLeft(by told: [ExactText: ExactText?], userLabel: ExactText?) -> Bool {
-        Self.userLabels(userLabel).contains { label in
-            guard let former = aliases[label], let change = told[label] else { return false }
-            return change != former
-        }
-    }
-
-    /// Whether the device belongs to somebody else than before, or to nobody any more.
-    package func isOfAnotherUser(than before: DeviceProfile, userLabel: ExactText?) -> Bool {
-        Self.userLabels(userLabel).contains { label in
-            guard let former = before.aliases[label] else { return false }
-            return former != aliases[label]
-        }
-    }
-
-    private static func userLabels(_ more: ExactText?) -> [ExactText] {
-        [externalIDLabel, userIDLabel] + (more.map { [$0] } ?? [])
-    }
-
     /// Why it may not be stored; nil when it may.
     package var refusal: DeviceRefusal? {
         if tags.count > AdmissionLimits.tagCount { return .tooManyTags }
-        // Neither the user nor the gateway's own name for it takes a place among the aliases.
-        let aliasCount = aliases.count - (externalID == nil ? 0 : 1) - (userID == nil ? 0 : 1)
-        return aliasCount > AdmissionLimits.aliasCount ? .tooManyAliases : nil
+        return ownLabels.count > AdmissionLimits.aliasCount ? .tooManyAliases : nil
+    }
+
+    // Neither the user nor the gateway's own name for it takes a place among the aliases.
+    private var ownLabels: Set<ExactText> { Set(aliases.keys).subtracting([Self.externalIDLabel, Self.userIDLabel]) }
+
+    /// Why the devices of a user may not become this; nil when they may.
+    ///
+    /// Devices may have other tags and aliases each. What they have together is bounded as it is for one, and never grows beyond; what is
+    /// beyond already may shrink.
+    package static func refusal(of after: [DeviceProfile], insteadOf before: [DeviceProfile]) -> DeviceRefusal? {
+        let isBeyond = { (limit: Int, entries: (DeviceProfile) -> Set<ExactText>) in
+            let count = union(after, entries).count
+            return count > limit && count > union(before, entries).count
+        }
+        if isBeyond(AdmissionLimits.tagCount, { Set($0.tags.keys) }) { return .tooManyTags }
+        return isBeyond(AdmissionLimits.aliasCount, \.ownLabels) ? .tooManyAliases : nil
+    }
+
+    private static func union(_ devices: [DeviceProfile], _ entries: (DeviceProfile) -> Set<ExactText>) -> Set<ExactText> {
+        devices.reduce(into: []) { $0.formUnion(entries($1)) }
     }
 }
 

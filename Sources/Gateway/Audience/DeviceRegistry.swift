@@ -2,7 +2,8 @@
 package struct DeviceRegistration: Sendable {
     /// The ordinary device token, as bytes: APNs', or the text of FCM's on Android and where iOS is behind FCM. One token is one device. Nil where the device is named otherwise, or has none yet.
     package var pushToken: [UInt8]?
-    /// The device's own identifier, where it knows it. When the token is another device's, that one is gone.
+    /// The device's own identifier, where it knows it. When the token is another device's, that one is gone. In a change of a user, the
+    /// device the user is at.
     package var subscription: UUID?
     package var environment: PushEnvironment?
     package var platform: DevicePlatform?
@@ -16,6 +17,9 @@ package struct DeviceRegistration: Sendable {
     package var namesWholeUser = false
     /// What also names the user, where that is not the `external_id`: a device told another name by it has changed hands.
     package var userLabel: ExactText?
+    /// The names that a token vouches for, in an app where every name needs one: who logs in on a device that has others is not who had
+    /// it. Nil elsewhere.
+    package var vouchedAliases: [ExactText: ExactText]?
     /// Whether a device without a `DeviceProfile.userIDLabel` gets one.
     package var givesUserID = false
     /// Whether a user who leaves takes the tags along.

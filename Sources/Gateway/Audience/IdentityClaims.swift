@@ -18,9 +18,13 @@ package struct IdentityClaims: Hashable, Sendable {
         registration.toldAliases.filter { label, identifier in identifier != nil && aliases[label] != identifier }.keys.min()
     }
 
-    /// The registration, of a device of this user whether it says so or not.
+    /// The registration, of a device of this user whether it says so or not; one that gives the proven name up gives it up.
     package func applied(to registration: DeviceRegistration) -> DeviceRegistration {
         var registration = registration
+        if registration.aliases[proof.label] == .some(nil) {
+            registration.userLabel = proof.label
+            return registration
+        }
         if proof.label == DeviceProfile.externalIDLabel {
             registration.externalID = proof.identifier.text
             registration.aliases[DeviceProfile.externalIDLabel] = nil

@@ -74,7 +74,8 @@ package protocol UserRegistry: Sendable {
         async throws(StorageError) -> UserRegistration
     /// The devices that are meant, changed by nothing.
     func readUser(_ user: UserSelector, application: ApplicationID) async throws(StorageError) -> UserChange
-    /// Tells the same of every device that is meant: all of them change, or none.
+    /// Tells the same of every device that is meant, and of sessions the one that the user is at (`UserDevice.active`): all of them
+    /// change, or none.
     func changeUser(_ user: UserSelector, by change: DeviceRegistration, application: ApplicationID)
         async throws(StorageError) -> UserChange
     /// Removes the devices that are meant with everything they told; says which they were.

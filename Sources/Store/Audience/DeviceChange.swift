@@ -7,8 +7,8 @@ struct DeviceChange {
     let device: Int64
     let before: DeviceProfile
     let after: DeviceProfile
-    /// What names the user, beside what always does.
-    var userLabel: ExactText?
+    /// What makes the one of the other.
+    let registration: DeviceRegistration
     /// The token that takes the place of what is stored; nil leaves it.
     var pushToken: [UInt8]?
 
@@ -21,7 +21,7 @@ struct DeviceChange {
             before.tags, after.tags, remove: DeviceStatements.removeTags, add: DeviceStatements.addTags)
         calls += pairCalls(
             before.aliases, after.aliases, remove: DeviceStatements.removeAliases, add: DeviceStatements.addAliases)
-        if after.isOfAnotherUser(than: before, userLabel: userLabel) {
+        if before.isLeft(by: registration) {
             calls.append(StatementCall(DeviceStatements.removeUpdateTokens, key))
         }
         if before.platform != after.platform {

@@ -52,7 +52,7 @@ extension Store {
             calls +=
                 DeviceChange(
                     application: application.id, device: device.number, before: device.profile, after: after,
-                    userLabel: registration.userLabel,
+                    registration: registration,
                     pushToken: registration.pushToken == device.pushToken ? nil : registration.pushToken
                 ).calls
             if !calls.isEmpty { _ = try await connection.run(calls) }

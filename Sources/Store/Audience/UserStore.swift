@@ -22,12 +22,15 @@ extension Store: UserRegistry {
         async throws(StorageError) -> UserChange
     {
         try await withUser(user, application) { devices, connection in
-            let after = devices.map { $0.profile.applying(change) }
+            let active = UserDevice.active(among: devices.map(\.seen), subscription: change.subscription)
+            let changes = devices.indices.map { $0 == active ? change : change.ofAnotherDevice }
+            let after = zip(devices, changes).map { $0.profile.applying($1) }
             if let refusal = after.lazy.compactMap(\.refusal).first { return .refused(refusal) }
-            let calls = zip(devices, after).flatMap { device, after in
+            if let refusal = DeviceProfile.refusal(of: after, insteadOf: devices.map(\.profile)) { return .refused(refusal) }
+            let calls = devices.indices.flatMap { index in
                 DeviceChange(
-                    application: application, device: device.number, before: device.profile, after: after,
-                    userLabel: change.userLabel
+                    application: application, device: devices[index].number, before: devices[index].profile,
+                    after: after[index], registration: changes[index]
                 ).calls
             }
             if !calls.isEmpty { _ = try await connection.run(calls) }

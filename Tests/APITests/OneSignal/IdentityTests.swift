@@ -263,6 +263,29 @@ private struct Backend {
         #expect(api.ports.with { $0.userChanges.last?.userLabel } == "crm")
     }
 
+    @Test("let who is proven leave the device by a null, and tell the store what the token holds where names need one")
+    func leaves() async throws {
+        let token = try Backend.token(Backend.claims.with("identity", #"{"external_id":"fan-1","crm":"7"}"#))
+        for isRequired in [true, false] {
+            var access = Backend.access
+            access.requiresIdentity = isRequired
+            let set = access
+            api.ports.with { $0.access = set }
+            let stays = ("POST", "/v1/devices", #"{"push_token":"ab","platform":"ios"}"#)
+            #expect((200..<300).contains(await send(stays, token: token, key: .client).status))
+            #expect(api.ports.with { $0.registrations.last?.toldAliases } == ["external_id": .some("fan-1")])
+            #expect(
+                api.ports.with { $0.registrations.last?.vouchedAliases }
+                    == (isRequired ? ["external_id": "fan-1", "crm": "7"] : nil))
+            let added = ("POST", "\(Self.users)/by/external_id/fan-1/subscriptions", #"{"subscription":{"type":"iOSPush"}}"#)
+            #expect(await send(added, token: token).status == 201)
+            #expect(api.ports.with { $0.userRegistrations.last?.vouchedAliases != nil } == isRequired)
+            let leaves = ("POST", "/v1/devices", #"{"push_token":"ab","platform":"ios","external_id":null}"#)
+            #expect((200..<300).contains(await send(leaves, token: token, key: .client).status))
+            #expect(api.ports.with { $0.registrations.last?.toldAliases } == ["external_id": nil] as [ExactText: ExactText?])
+        }
+    }
+
     @Test("are asked for no other proof than those under /v1")
     func deviceRoutes() async throws {
         api.ports.with { $0.access = Backend.access }

@@ -49,7 +49,7 @@ import Testing
     @Test(
         "takes null as absent",
         arguments: [
-            "environment", "external_id", "aliases", "tags", "language", "country", "app_version", "os_version", "timezone",
+            "environment", "aliases", "tags", "language", "country", "app_version", "os_version", "timezone",
             "session_count", "first_session", "last_session", "session_time", "lat", "long",
         ])
     func nullIsAbsent(field: String) async {
@@ -62,9 +62,22 @@ import Testing
         #expect(await send(.device.with("aliases", #"{"external_id":"u2"}"#)).status == 201)
         #expect(device?.externalID == "u2")
         #expect(device?.aliases.isEmpty == true)
-        let conflict = await send(.device.with("external_id", #""u1""#).with("aliases", #"{"external_id":"u2"}"#))
-        #expect(conflict.status == 400)
-        #expect(conflict.field == "aliases.external_id")
+        for (field, alias) in [(#""u1""#, #""u2""#), (#""u1""#, "null"), ("null", #""u2""#)] {
+            let conflict = await send(.device.with("external_id", field).with("aliases", #"{"external_id":\#(alias)}"#))
+            #expect(conflict.status == 400)
+            #expect(conflict.field == "aliases.external_id")
+        }
+    }
+
+    @Test(
+        "takes a null external_id, in its place or as an alias, for who leaves, and leaves it alone when it is absent",
+        arguments: [("null", nil), (nil, #"{"external_id":null}"#), ("null", #"{"external_id":null}"#)]
+            as [(String?, String?)])
+    func leaves(field: String?, aliases: String?) async throws {
+        #expect(await send(.device).status == 201)
+        #expect(device?.toldAliases.isEmpty == true)
+        #expect(await send(.device.with("external_id", field).with("aliases", aliases)).status == 201)
+        #expect(device?.toldAliases == ["external_id": nil] as [ExactText: ExactText?])
     }
 
     @Test(

@@ -28,7 +28,7 @@ import Testing
                 registration.aliases = aliases
                 registration.tagsBelongToUser = tagsBelongToUser
                 let after = before.applying(registration)
-                #expect(after.isOfAnotherUser(than: before, userLabel: nil) == isOther, "\(aliases)")
+                #expect(before.isLeft(by: registration) == isOther, "\(aliases)")
                 #expect(after.tags.isEmpty == (isOther && tagsBelongToUser), "\(aliases)")
                 if isOther { #expect(after.aliases == aliases.compactMapValues { $0.map { ExactText($0) } }) }
             }
@@ -43,7 +43,7 @@ import Testing
         let other = try Self.claims(["crm": "2"]).applied(to: DeviceRegistration())
         let after = before.applying(other)
         #expect(after.aliases == ["crm": "2"])
-        #expect(after.isOfAnotherUser(than: before, userLabel: other.userLabel))
+        #expect(before.isLeft(by: other))
     }
 
     @Test("belongs to nobody when a whole user is told of without a name, and only then")
