@@ -221,6 +221,10 @@ alter table device add column if not exists longitude double precision check (lo
 alter table device add column if not exists notifications_enabled boolean not null default true;
 -- Of all sessions together.
 alter table device add column if not exists session_seconds bigint not null default 0 check (session_seconds >= 0);
+-- When its user, or a name of a user that only aliases name, was last taken from it, and in which transaction: a start that named the user
+-- before that is not for whoever has the device since.
+alter table device add column if not exists user_left_at timestamptz;
+alter table device add column if not exists user_left_in xid8;
 
 create table if not exists device_tag (
     app_id     int not null,
@@ -619,6 +623,8 @@ alter table fan_out add column if not exists type_ids int[];
 alter table fan_out add column if not exists unknown_entries bigint not null default 0;
 -- Whether a start puts devices on the activity's channels.
 alter table fan_out add column if not exists joins_channels boolean not null default false;
+-- What had been committed when a start that names users was resolved to devices; null for all other fan-outs.
+alter table fan_out add column if not exists users_seen pg_snapshot;
 -- The sums of its taps, once their rows are no longer kept; null until then.
 alter table fan_out add column if not exists clicks bigint;
 alter table fan_out add column if not exists clicked_devices bigint;

@@ -22,6 +22,14 @@ extension DeviceProfile {
         return aliases.keys.allSatisfy { told[$0] == .some(nil) }
     }
 
+    /// Whether a push for a user that was named before may not reach the device any more.
+    ///
+    /// A device that has no `external_id` is whose its aliases are: one that lost any of them may have been named by it.
+    package func leavesNamed(to after: DeviceProfile, by registration: DeviceRegistration) -> Bool {
+        if isLeft(by: registration) { return true }
+        return externalID == nil && aliases.contains { after.aliases[$0.key] != $0.value }
+    }
+
     private func contradicts(_ told: [ExactText: ExactText?], at label: ExactText) -> Bool {
         guard let former = aliases[label], let change = told[label] else { return false }
         return change != former

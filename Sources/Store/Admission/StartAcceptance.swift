@@ -19,10 +19,11 @@ extension Store {
         if found.isOverloaded { return .overloaded }
         switch try await resolve(start.audience, type: found.type, application: application.id, on: connection) {
         case .unknownSegments(let names): return .unknownSegments(names)
-        case .devices(let devices, let unknownEntryCount):
+        case .devices(let devices, let unknownEntryCount, let snapshot):
             guard let type = found.type, !devices.isEmpty else { return .nobody }
             let acceptance = try await store(
-                start, type: type, devices: devices, audience: nil, application: application.id, on: connection)
+                start, type: type, devices: devices, audience: nil, usersSeen: snapshot, application: application.id,
+                on: connection)
             if case .accepted(let notification) = acceptance, unknownEntryCount > 0 {
                 try await connection.query(
                     StartStatements.noteUnknownEntries, [.notification(notification.id), .int64(unknownEntryCount)])
@@ -73,9 +74,10 @@ extension Store {
         return .replayed(publicID: result.uuid(column: 0), sameBody: result.bytes(row: 0, column: 1) == key.bodyDigest)
     }
 
+    /// - Parameter usersSeen: what had been committed when the users that the start names were resolved; nil for a start that names none.
     func store(
         _ start: StartCommand, type: Int32, types: [Int32]? = nil, devices: [Int64]?, audience: FrozenAudience?,
-        application: ApplicationID, on connection: DatabaseConnection
+        usersSeen: String? = nil, application: ApplicationID, on connection: DatabaseConnection
     ) async throws -> StartAcceptance {
         let frozen = audience.flatMap { $0.isEverybody ? nil : String(decoding: $0.json, as: UTF8.self) }
         // Alone with the activity's name: an end that is accepted at the same time either stops this start or comes before it.
@@ -90,7 +92,7 @@ extension Store {
                     .int64(PushLifetime.seconds(of: .start)),
                     .bool(start.content.alerts.count > 1), Parameter(frozen), devices.map(Parameter.int64Array) ?? .null,
                     .int32(Int32(Self.listChunkDeviceCount)), types.map(Parameter.int32Array) ?? .null,
-                    Parameter(start.expiresAt),
+                    Parameter(start.expiresAt), Parameter(usersSeen),
                 ]),
         ])[1]
         if stored.rowCount == 1 {

@@ -32,14 +32,18 @@ enum StartStatements {
                     limit $3::int) as unfinished)
             """)
 
+    /// As text, and made once for all rows.
+    static let snapshot = "(select pg_current_snapshot()::text)"
+
     // Each entry of a list is looked up by itself: with joins, a long list makes the planner read the tables, all apps' rows included.
-    /// Devices of a list that hold a token, each with the number of entries that name nobody. `found` has a row an entry and device.
+    /// Devices of a list that hold a token, each with the number of entries that name nobody, and what had been committed when this was
+    /// read. `found` has a row an entry and device.
     private static func devices(name: String, found: String) -> Statement {
         Statement(
             name: name,
             text: """
                 with found as materialized (\(found))
-                select distinct token.device_id, (select count(*) from found where found.device_id is null)
+                select distinct token.device_id, (select count(*) from found where found.device_id is null), \(snapshot)
                 from found
                     cross join lateral (
                         select device_id from start_token
@@ -80,7 +84,8 @@ enum StartStatements {
     // A state that was refused before is older than what the start shows. One that joins a running activity leaves an update to the
     // devices that were started before; an end it does away with, for the activity goes on.
     /// Key, activity, notification and fan-out in one: app, key, digest, activity id, type, name, content, seconds to live,
-    /// whether languages differ, conditions, devices, devices of a chunk, types of their tokens or null, end of its life or null. No row when the key is taken.
+    /// whether languages differ, conditions, devices, devices of a chunk, types of their tokens or null, end of its life or null, the snapshot
+    /// in which users were found or null. No row when the key is taken.
     static let accept = Statement(
         name: "start_accept",
         text: """
@@ -114,9 +119,9 @@ enum StartStatements {
             queued as (
                 insert into fan_out
                     (notification_id, app_id, activity_number, event, type_id, audience, has_languages, chunk_count, is_carved,
-                    type_ids)
+                    type_ids, users_seen)
                 select notification_id, $1, activity_number, 0, $5, $10::text::json, $9,
-                    coalesce((cardinality($11::bigint[]) - 1) / $12::int + 1, 0), $11 is not null, $13::int[]
+                    coalesce((cardinality($11::bigint[]) - 1) / $12::int + 1, 0), $11 is not null, $13::int[], $15::text::pg_snapshot
                 from stored),
             listed as (
                 insert into fan_out_chunk (notification_id, number, state, devices, targeted)

@@ -3,8 +3,9 @@ import PostgreSQL
 
 /// Who a start goes to, as far as it can be said when the start is accepted.
 enum ResolvedAudience {
-    /// These devices, ascending, each once; all of them hold a start token of the type. And how many entries of the list name nobody.
-    case devices([Int64], unknownEntryCount: Int64)
+    /// These devices, ascending, each once; all of them hold a start token of the type. How many entries of the list name nobody, and
+    /// what had been committed then, where the list names users.
+    case devices([Int64], unknownEntryCount: Int64, usersSeen: String?)
     /// Who matches, found page by page while the fan-out runs.
     case conditions(FrozenAudience)
     /// Segments that do not exist, in the order they were named.
@@ -20,18 +21,20 @@ extension Store {
     ) async throws -> ResolvedAudience {
         switch audience {
         case .aliases(let aliases):
-            guard let type else { return .devices([], unknownEntryCount: 0) }
+            guard let type else { return .devices([], unknownEntryCount: 0, usersSeen: nil) }
             let parameters: [Parameter] = [
                 .application(application), .int32(type), .textArray(aliases.map(\.label)),
                 .textArray(aliases.map(\.identifier)),
             ]
-            return Self.devices(of: try await connection.query(StartStatements.devicesByAlias, parameters))
+            let found = try await connection.query(StartStatements.devicesByAlias, parameters)
+            return Self.devices(of: found, namesUsers: true)
         case .subscriptions(let subscriptions):
-            guard let type else { return .devices([], unknownEntryCount: 0) }
+            guard let type else { return .devices([], unknownEntryCount: 0, usersSeen: nil) }
             let parameters: [Parameter] = [
                 .application(application), .int32(type), .uuidArray(subscriptions.map(\.bytes)),
             ]
-            return Self.devices(of: try await connection.query(StartStatements.devicesBySubscription, parameters))
+            let found = try await connection.query(StartStatements.devicesBySubscription, parameters)
+            return Self.devices(of: found, namesUsers: false)
         case .segments(let included, let excluded):
             return try await resolveSegments(included, excluded, application: application, on: connection)
         case .filters(let expression):
@@ -57,10 +60,11 @@ extension Store {
                 included: included.flatMap { branches[$0] ?? [] }, excluded: excluded.flatMap { branches[$0] ?? [] }))
     }
 
-    private static func devices(of result: QueryResult) -> ResolvedAudience {
+    private static func devices(of result: QueryResult, namesUsers: Bool) -> ResolvedAudience {
         .devices(
             (0..<result.rowCount).map { result.int64(row: $0, column: 0) },
-            unknownEntryCount: result.rowCount > 0 ? result.int64(row: 0, column: 1) : 0)
+            unknownEntryCount: result.rowCount > 0 ? result.int64(row: 0, column: 1) : 0,
+            usersSeen: namesUsers && result.rowCount > 0 ? result.text(row: 0, column: 2) : nil)
     }
 
     /// Whether anybody in the audience holds a start token of the type.

@@ -45,6 +45,7 @@ struct DeviceChange {
             Parameter(after.lastSession), .jsonb(after.tagsJSON), .int64(after.sessionSeconds),
             Parameter(after.location?.latitude), Parameter(after.location?.longitude), .bool(after.isEnabled),
             pushToken.map(Parameter.bytes) ?? .null, .int16(after.platform.rawValue), .bool(after.isRelayed),
+            .bool(before.leavesNamed(to: after, by: registration)),
         ]
     }
 

@@ -1,3 +1,4 @@
+import Gateway
 import PostgreSQL
 
 enum DeviceStatements {
@@ -71,7 +72,9 @@ enum DeviceStatements {
             set environment = $3, external_id = $4, language = $5, country = $6, app_version = $7, app_version_parts = $8,
                 os_version = $9, time_zone = $10, session_count = $11, first_session = $12, last_session = $13, tags = $14,
                 session_seconds = $15, latitude = $16, longitude = $17, notifications_enabled = $18,
-                push_token = coalesce($19, push_token), platform = $20, is_relayed = $21
+                push_token = coalesce($19, push_token), platform = $20, is_relayed = $21,
+                user_left_at = case when $22::bool then clock_timestamp() else user_left_at end,
+                user_left_in = case when $22::bool then pg_current_xact_id() else user_left_in end
             where app_id = $1 and device_id = $2
             """)
 
@@ -98,14 +101,17 @@ enum DeviceStatements {
             """)
 
     // Rows of several tokens are locked in the order of their keys, here and wherever else several are.
-    /// The activities of a former user are no longer this device's.
+    /// The activities of a former user are no longer this device's: those that run, and those that are over while an end may still be
+    /// on its way.
     static let removeUpdateTokens = Statement(
         name: "device_remove_update_tokens",
         text: """
             with held as (
                 select token.activity_number
                 from update_token as token join activity using (activity_number)
-                where token.app_id = $1 and token.device_id = $2 and activity.ended_at is null
+                where token.app_id = $1 and token.device_id = $2 and (
+                    activity.ended_at is null
+                    or token.ended_at is null and token.started_at > unix_seconds(now()) - \(ActivityWindow.endSeconds))
                 order by token.activity_number
                 for update of token)
             delete from update_token as token

@@ -37,6 +37,8 @@ extension Store {
     /// How often a claim looks for work before it says that there is none: other workers may be quicker, windows of a sparse
     /// condition empty, and abandoned starts be recorded on the way.
     static let claimAttemptLimit = 64
+    /// Longest a transaction takes in which a device loses its user, in seconds: many times what its statements may.
+    static let userLeaveSeconds = 600
 
     func claim(for worker: WorkerID, deviceCount: Int, excluding applications: [ApplicationID])
         async throws(StorageError) -> Chunk?

@@ -228,6 +228,25 @@ enum ChunkClaimStatements {
         where held.app_id = fan_out.app_id and held.type_id = fan_out.type_id and held.device_id = listed.device_id
         offset 0
         """
+
+    // Who left in a transaction that the start did not see was named by it as the device's user. A transaction's number means nothing in
+    // a database that was restored from a dump; what is long ago in time was seen.
+    /// Whether the device of a list still has the user that the start named, if it named one.
+    private static let isNamedUsers = """
+        (fan_out.users_seen is null or not exists (
+            select from device
+            where device.app_id = fan_out.app_id and device.device_id = listed.device_id
+                and device.user_left_at > fan_out.created_at - interval '\(Store.userLeaveSeconds) s'
+                and not pg_visible_in_snapshot(device.user_left_in, fan_out.users_seen)
+            offset 0))
+        """
+    private static let listedStartToken = """
+        select held.token, held.service
+        from start_token as held
+        where held.app_id = fan_out.app_id and held.type_id = fan_out.type_id and held.device_id = listed.device_id
+            and \(isNamedUsers)
+        offset 0
+        """
     private static let updateToken = """
         select held.token, held.service
         from update_token as held
@@ -246,7 +265,7 @@ enum ChunkClaimStatements {
         """
 
     /// The devices of a list that have no outcome yet, with their tokens, null where there is none: notification, number.
-    static let startTokens = tokens(name: "chunk_start_tokens", held: startToken, page: nil, variant: channelVariant)
+    static let startTokens = tokens(name: "chunk_start_tokens", held: listedStartToken, page: nil, variant: channelVariant)
     static let updateTokens = tokens(name: "chunk_update_tokens", held: updateToken, page: nil)
     /// The same of a start whose types are several: the newest token of each device, and the place of its type among them, from 0.
     static let typedTokens = tokens(
@@ -255,6 +274,7 @@ enum ChunkClaimStatements {
             select held.token, held.service, held.type_id
             from start_token as held
             where held.app_id = fan_out.app_id and held.type_id = any(fan_out.type_ids) and held.device_id = listed.device_id
+                and \(isNamedUsers)
             order by held.registered_at desc, held.type_id
             limit 1
             """, page: nil, variant: "(array_position(fan_out.type_ids, token.type_id) - 1)::smallint")

@@ -16,12 +16,12 @@ enum InstanceStatements {
             order by wanted.place
             """)
 
-    /// Devices of a profile that hold a start token of any of the types, and their platforms: app, types' names, labels, identifiers,
+    /// Devices of a profile that hold a start token of any of the types, their platforms, and what had been committed then: app, types' names, labels, identifiers,
     /// the push token of the only one meant, or null, platforms.
     static let devices = Statement(
         name: "instance_devices",
         text: """
-            select distinct device.device_id, device.platform
+            select distinct device.device_id, device.platform, \(StartStatements.snapshot)
             from unnest($3::text[], $4::text[]) as wanted (label, identifier)
                 cross join lateral (
                     select device_id from device_alias

@@ -17,7 +17,7 @@ extension Store {
                 guard
                     case .accepted(let accepted) = try await self.store(
                         start.command, type: type, types: recipients.types, devices: recipients.devices, audience: nil,
-                        application: application.id, on: connection)
+                        usersSeen: recipients.snapshot, application: application.id, on: connection)
                 else { throw StorageError.unavailable }
                 notification = accepted.id
                 try await self.hold(accepted.id, of: start, android: recipients.android, application.id, on: connection)
@@ -33,10 +33,10 @@ extension Store {
         }
     }
 
-    /// The devices of the profile that can be started, and the types of their tokens.
+    /// The devices of the profile that can be started, the types of their tokens, and what had been committed when they were found.
     private func recipients(
         of start: StoredInstanceStart, _ application: Application, on connection: DatabaseConnection
-    ) async throws -> (types: [Int32], devices: [Int64], android: [Int64]) {
+    ) async throws -> (types: [Int32], devices: [Int64], android: [Int64], snapshot: String?) {
         let request = start.request
         let platforms: [DevicePlatform] = request.platform.map { [$0] } ?? DevicePlatform.allCases
         let reachable = platforms.filter { $0 != .android || application.fcmAccount != nil }
@@ -53,7 +53,10 @@ extension Store {
         let (types, devices) = (results[0], results[1])
         let numbers = (0..<devices.rowCount).map { devices.int64(row: $0, column: 0) }
         let android = (0..<devices.rowCount).filter { devices.int16(row: $0, column: 1) == DevicePlatform.android.rawValue }
-        return ((0..<types.rowCount).map { types.int32(row: $0, column: 0) }, numbers, android.map { numbers[$0] })
+        return (
+            (0..<types.rowCount).map { types.int32(row: $0, column: 0) }, numbers, android.map { numbers[$0] },
+            numbers.isEmpty ? nil : devices.text(row: 0, column: 2)
+        )
     }
 
     /// Android devices have no token of the activity that they could tell: from now on updates reach them under their own.

@@ -86,6 +86,21 @@ import Testing
             #expect(before.applying(claims.applied(to: DeviceRegistration())) == before)
         }
     }
+
+    @Test("what waits for a user who is named by aliases alone goes with any of them, and stays when names come")
+    func namedBefore() {
+        for (aliases, told, isLeft) in [
+            (["customer": "42"], ["customer": "43"], true), (["customer": "42", "team": "red"], ["team": nil], true),
+            (["customer": "42"], ["team": "red"], false), (["customer": "42"], ["external_id": "a"], false),
+            (["external_id": "a", "team": "red"], ["team": nil], false), (["external_id": "a"], ["external_id": "b"], true),
+            (["external_id": "a"], ["external_id": nil], true),
+        ] as [([ExactText: ExactText], [ExactText: String?], Bool)] {
+            var registration = DeviceRegistration()
+            registration.aliases = told
+            let before = Self.device(aliases)
+            #expect(before.leavesNamed(to: before.applying(registration), by: registration) == isLeft, "\(aliases) \(told)")
+        }
+    }
 }
 
 @Suite("The device a user is at") struct ActiveDeviceTests {

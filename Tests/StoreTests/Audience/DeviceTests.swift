@@ -119,8 +119,8 @@ import Testing
             let held = try await fixture.text(
                 "select string_agg(activity_id, ',') from update_token join activity using (activity_number) where device_id = $1",
                 [.int64(device)])
-            #expect(held == "ended")
-            #expect(try await fixture.number("select count(*) from update_token") == 3)
+            #expect(held == nil, "the end may still wait to be sent")
+            #expect(try await fixture.number("select count(*) from update_token") == 2)
             registration = DeviceRegistration(pushToken: StoreFixture.pushToken(1))
             registration.aliases = ["external_id": nil]
             _ = try await fixture.store.register(registration, application: fixture.application)

@@ -145,9 +145,10 @@ struct LargeDatabase: Sendable {
             from activity join (values ('match-0', 'waiting', 1), ('match-1', 'typed', 0), ('small', 'small', 1))
                 as wanted (activity_id, name, event) using (activity_id);
             insert into fan_out
-                (notification_id, app_id, activity_number, event, type_id, type_ids, has_languages, watermark, is_carved, chunk_count)
-            select notification_id, app_id, activity_number, event, type_id, case when event = 0 then array[type_id] end, false,
-                1000000, true, 2
+                (notification_id, app_id, activity_number, event, type_id, type_ids, users_seen, has_languages, watermark, is_carved,
+                chunk_count)
+            select notification_id, app_id, activity_number, event, type_id, case when event = 0 then array[type_id] end,
+                case when event = 0 then pg_current_snapshot() end, false, 1000000, true, 2
             from notification where name in ('waiting', 'typed', 'small');
             insert into delivery_retry (notification_id, device_id, attempt, is_targeted, not_before, app_id)
             select notification_id, device_id, 1, true,
