@@ -6,14 +6,8 @@ import TestSupport
 import Testing
 
 @Suite("Proof of identity", .enabled(if: TestDatabase.isAvailable), .timeLimit(.minutes(5))) struct IdentityTests {
-    /// A token as an app's backend makes it for one of its users.
     private static func token(_ user: String, app: String, key: ES256PrivateKey, seconds: Int = 600) throws -> String {
-        let expiry = Int(Date().timeIntervalSince1970) + seconds
-        let parts = [
-            #"{"alg":"ES256","typ":"JWT"}"#, #"{"iss":"\#(app)","exp":\#(expiry),"identity":{"external_id":"\#(user)"}}"#,
-        ]
-        let signed = parts.map { Base64.encodeURL(Array($0.utf8)) }.joined(separator: ".")
-        return "\(signed).\(Base64.encodeURL(try key.sign(Array(signed.utf8))))"
+        try Deployment.identityToken(of: user, app: app, key: key, seconds: seconds)
     }
 
     private static func send(

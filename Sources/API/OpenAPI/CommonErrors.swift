@@ -21,6 +21,9 @@ enum CommonErrors {
         if let other = KeyKind.allCases.last(where: { !kinds.contains($0) }) {
             examples.append(ErrorExample("wrong_kind_of_key", .wrongKeyKind(other), key: other.name))
         }
+        if kinds.contains(.client) {
+            examples.append(ErrorExample("malformed_token", .identity(.malformed), key: IdentityExample.malformed))
+        }
         if route.pattern.contains(":app") {
             examples.append(ErrorExample("wrong_app", .wrongApplication, path: ["app": Example.nothing]))
         }
@@ -52,6 +55,9 @@ enum CommonErrors {
         }
         if [.startLiveNotification, .updateLiveNotification, .endLiveNotification].contains(route) {
             errors.append((429, "10 calls of the app in 1 s: repeat after Retry-After."))
+        }
+        if route.allowedKinds.contains(.client), !route.takesEvents {
+            errors.append((401, "No key that is in force, an identity token that does not count, or none where one is required."))
         }
         if route.takesEvents { errors.append((401, "No key that is in force, with X-Strict-Mode: 1.")) }
         if route == .watchNotification {

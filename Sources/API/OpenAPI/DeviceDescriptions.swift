@@ -5,6 +5,10 @@ enum DeviceDescriptions {
     private static let unknownDevice = Refusal.notFound("No device is registered under this push token.")
     private static let device = #""push_token":"\#(Example.pushToken)""#
     private static let stranger = #""push_token":"\#(Example.unknownToken)""#
+    /// So many members that the device does not have yet.
+    private static func entries(_ count: Int) -> String {
+        (0..<count).map { #""more-\#($0)":"x""# }.joined(separator: ",")
+    }
     static let platform = Schema.choice(DevicePlatform.allCases.map(\.name))
     private static let window: [(String, Schema)] = [
         ("started_at", .seconds), ("updates_until", .seconds), ("end_until", .seconds),
@@ -16,7 +20,7 @@ enum DeviceDescriptions {
             schema: .object(
                 [("push_token", .deviceToken), ("platform", platform)],
                 optional: [
-                    ("environment", .choice(PushEnvironment.allCases.map(\.name))), ("external_id", .identifier),
+                    ("environment", .choice(PushEnvironment.allCases.map(\.name))), ("external_id", .nullable(.identifier)),
                     ("aliases", .map(of: .nullable(.identifier))), ("tags", .map(of: .anything)), ("language", .text),
                     ("country", .text), ("app_version", .identifier), ("os_version", .identifier), ("timezone", .identifier),
                     ("session_count", .count), ("session_time", .count), ("lat", .latitude), ("long", .longitude),
@@ -31,6 +35,7 @@ enum DeviceDescriptions {
                         + #","platform":"ios","external_id":"fan-1","aliases":{"crm":"4711"},"#
                         + #""tags":{"club":"home","visits":3,"former_club":null},"language":"de","country":"AT","lat":48.21,"long":16.37,"session_time":3600,"#
                         + #""app_version":"4.2","timezone":"Europe/Vienna"}"#),
+                .init("log_out", 200, #"{"push_token":"0badcafe","platform":"ios","external_id":null}"#),
             ]),
         answers: [
             .init(201, "The push token is new.", .json(.object([("subscription_id", .uuid)]))),
@@ -39,6 +44,15 @@ enum DeviceDescriptions {
         errors: [
             .field("push_token", .notHexadecimal, body: #"{"push_token":"abc","platform":"ios"}"#),
             .field("lat", .requires("long"), body: #"{"push_token":"0badcafe","platform":"ios","lat":48.2}"#),
+            .field(
+                "tags", .tooManyTogether(limit: AdmissionLimits.tagCount),
+                body: "{\(device)" + #","platform":"ios","tags":{\#(entries(AdmissionLimits.tagCount))}}"#),
+            .field(
+                "aliases", .tooManyTogether(limit: AdmissionLimits.aliasCount),
+                body: "{\(device)" + #","platform":"ios","aliases":{\#(entries(AdmissionLimits.aliasCount))}}"#),
+            ErrorExample(
+                "uncovered_name", .uncoveredName(DeviceProfile.externalIDLabel.text), key: IdentityExample.fan,
+                body: "{\(device)" + #","platform":"ios","external_id":"nobody"}"#),
         ])
 
     static let setStartToken = RouteDescription(

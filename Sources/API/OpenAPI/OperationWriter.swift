@@ -56,6 +56,11 @@ struct OperationWriter {
                 parameter.name, in: "query", parameter.text, parameter.schema, example: parameter.example,
                 isRequired: parameter.isRequired, to: &writer)
         }
+        for field in description.header {
+            Self.write(
+                field.name, in: "header", field.text, field.schema, example: field.example, isRequired: field.isRequired,
+                to: &writer)
+        }
         writer.endArray()
     }
 

@@ -18,12 +18,14 @@ struct RouteDescription: Sendable {
     let area: Area
     let summary: String
     var query: [QueryParameter] = []
+    /// Fields of the header beside those of keys.
+    var header: [QueryParameter] = []
     var body: Body?
     let answers: [Answer]
     /// Errors that a test provokes, beside those that all routes of its kind have.
     var errors: [ErrorExample] = []
 
-    /// A parameter of the query; required where `isRequired` says so.
+    /// A parameter of the query, or a field of the header; required where `isRequired` says so.
     struct QueryParameter: Sendable {
         let name: String
         let text: String
@@ -78,7 +80,7 @@ struct RouteDescription: Sendable {
 struct ErrorExample: Sendable {
     let name: String
     let refusal: Refusal
-    /// The key's kind; `none` for no key.
+    /// The key's kind; `none` for no key, and those of `IdentityExample`.
     let key: String?
     let path: [String: String]
     let query: [(name: String, value: String)]
@@ -104,6 +106,14 @@ struct ErrorExample: Sendable {
     }
 }
 
+/// What an example sends beside a `client` key: a token of who the user is.
+enum IdentityExample {
+    /// One of the app's backend, for `UserDescriptions.fan`.
+    static let fan = "identity"
+    /// One that is none.
+    static let malformed = "malformed_identity"
+}
+
 /// Values that stand in the examples of the description. A test puts its own in the place of the first three.
 enum Example {
     static let app = "4ea889b1-91a4-4447-adfd-cb450fb04089"
@@ -111,6 +121,9 @@ enum Example {
     static let device = "21e84665-2e6b-4fa3-9b21-f71b003f7e1f"
     static let segment = "7858c27f-7728-405e-a69d-ad066c0ab37f"
     static let appSegment = "dd3869bc-f0d6-4171-9de0-5ed873e6f005"
+    /// A name that more devices have than one user can, as `external_id`, and one of these devices; that has the name as `onesignal_id` too.
+    static let crowd = "crowd"
+    static let crowdDevice = "c0de0000-0000-4000-8000-000000000000"
     /// No thing of any kind has it.
     static let nothing = "00000000-0000-4000-8000-000000000000"
     /// Live notifications: one that runs, one to be ended, one that has ended, and none. A test puts its own in the place of the first three.

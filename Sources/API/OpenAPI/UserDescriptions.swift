@@ -12,6 +12,21 @@ enum UserDescriptions {
         "unknown_user", .notFound("There is no user of this name."), path: ["id": "nobody"])
     private static let unknownDevice = ErrorExample(
         "unknown_device", .unknownSubscription, path: ["subscription": Example.nothing])
+    private static let crowd = ErrorExample("too_many_devices", .tooManyDevices, path: ["id": Example.crowd])
+    private static let crowdDevice = ErrorExample(
+        "too_many_devices", .tooManyDevices, path: ["subscription": Example.crowdDevice])
+    /// Where a body could name the user of a token otherwise.
+    private static func uncovered(_ label: String, body: String) -> ErrorExample {
+        ErrorExample("uncovered_name", .uncoveredName(label), key: IdentityExample.fan, body: body)
+    }
+    private static let manyNames = (0..<AdmissionLimits.aliasCount + 2).map { #""label-\#($0)":"x""# }.joined(separator: ",")
+    private static let manyTags = (0..<AdmissionLimits.tagCount).map { #""tag-\#($0)":"x""# }.joined(separator: ",")
+    private static let tooManyNames = ErrorExample.field(
+        "identity", .tooManyTogether(limit: AdmissionLimits.aliasCount), body: #"{"identity":{\#(manyNames)}}"#)
+    private static let callingDevice = RouteDescription.QueryParameter(
+        "OneSignal-Subscription-Id",
+        "The device that the user is at: sessions and the times of activity are told to it. Without it, to the one that was active last.",
+        .text, example: Example.device)
     private static let identityMember: (String, Schema) = ("identity", .map(of: .identifier))
     private static let identity = Schema.object([identityMember])
     private static let user = Schema.object([
@@ -35,7 +50,7 @@ enum UserDescriptions {
         ])
 
     static let create = RouteDescription(
-        area: .oneSignal, summary: "Tell of a user and one of its devices",
+        area: .oneSignal, summary: "Tell of a user and one of its devices", header: [callingDevice],
         body: .init(
             schema: .openObject(
                 [],
@@ -55,14 +70,22 @@ enum UserDescriptions {
             .field("subscriptions", .missing, body: #"{"identity":{"external_id":"nobody"}}"#),
             .field(
                 "subscriptions[0].type", .notOneOf("\"iOSPush\""), body: #"{"subscriptions":[{"type":"Email","token":"ab"}]}"#),
+            .field(
+                "identity", .tooManyTogether(limit: AdmissionLimits.aliasCount),
+                body: #"{"identity":{\#(manyNames)},"subscriptions":[{"type":"iOSPush","token":"0badcafe03"}]}"#),
+            ErrorExample(
+                "too_many_devices", .tooManyDevices, body: #"{"identity":{"external_id":"\#(Example.crowd)"}}"#),
+            uncovered(
+                DeviceProfile.externalIDLabel.text,
+                body: #"{"identity":{"external_id":"nobody"},"subscriptions":[{"type":"iOSPush","token":"0badcafe03"}]}"#),
         ])
 
     static let read = RouteDescription(
         area: .oneSignal, summary: "Read a user", answers: [.init(200, "The user.", .json(user))],
-        errors: [unknownUser, unproven])
+        errors: [unknownUser, unproven, crowd])
 
     static let change = RouteDescription(
-        area: .oneSignal, summary: "Change what is known of a user's devices",
+        area: .oneSignal, summary: "Change what is known of a user's devices", header: [callingDevice],
         body: .init(
             schema: .openObject(
                 [],
@@ -75,22 +98,24 @@ enum UserDescriptions {
             ]),
         answers: [.init(202, "It is changed.", .json(.object([("properties", .named("UserProperties"))])))],
         errors: [
-            unknownUser, unproven, .field("properties.lat", .requires("long"), body: #"{"properties":{"lat":1}}"#),
+            unknownUser, unproven, crowd, .field("properties.lat", .requires("long"), body: #"{"properties":{"lat":1}}"#),
+            .field(
+                "tags", .tooManyTogether(limit: AdmissionLimits.tagCount), body: #"{"properties":{"tags":{\#(manyTags)}}}"#),
         ])
 
     static let remove = RouteDescription(
         area: .oneSignal, summary: "Remove a user's devices", answers: [.init(200, "They are gone.", .json(identity))],
-        errors: [unknownUser, unproven])
+        errors: [unknownUser, unproven, crowd])
 
     static let readIdentity = RouteDescription(
         area: .oneSignal, summary: "Read a user's names", answers: [.init(200, "The names.", .json(identity))],
-        errors: [unknownUser, unproven])
+        errors: [unknownUser, unproven, crowd])
 
     static let changeIdentity = RouteDescription(
         area: .oneSignal, summary: "Add to a user's names", body: .init(schema: names, examples: [.init("alias", 200, crm)]),
         answers: [.init(200, "The names it has now.", .json(identity))],
         errors: [
-            unknownUser, unproven,
+            unknownUser, unproven, crowd, tooManyNames, uncovered(alias, body: crm),
             .field(
                 "identity.onesignal_id", .notAllowed("in answers: the gateway gives it"),
                 body: #"{"identity":{"onesignal_id":"x"}}"#),
@@ -100,7 +125,7 @@ enum UserDescriptions {
     static let removeAlias = RouteDescription(
         area: .oneSignal, summary: "Take a name away", answers: [.init(200, "The names it has now.", .json(identity))],
         errors: [
-            unknownUser, unproven,
+            unknownUser, unproven, crowd,
             ErrorExample(
                 "unknown_alias", .notFound("The user has no alias of this label."), path: ["alias": "other"]),
         ])
@@ -113,7 +138,7 @@ enum UserDescriptions {
         answers: [
             .init(201, "The device is new.", .json(subscription)), .init(202, "The device is known.", .json(subscription)),
         ],
-        errors: [unknownUser, unproven, .field("subscription", .missing, body: "{}")])
+        errors: [unknownUser, unproven, crowd, .field("subscription", .missing, body: "{}")])
 
     static let changeSubscription = RouteDescription(
         area: .oneSignal, summary: "Tell what changed of a device",
@@ -138,18 +163,24 @@ enum UserDescriptions {
         answers: [.init(202, "The names it has now.", .json(identity))],
         errors: [
             unknownDevice,
+            ErrorExample(
+                "too_many_devices", .tooManyDevices, body: #"{"identity":{"onesignal_id":"\#(Example.crowd)"}}"#),
+            uncovered(DeviceProfile.externalIDLabel.text, body: #"{"identity":{"external_id":"nobody"}}"#),
             .field("identity", .wrongKind(expected: "an object with one label"), body: #"{"identity":{"a":"1","b":"2"}}"#),
         ])
 
     static let readSubscriptionIdentity = RouteDescription(
         area: .oneSignal, summary: "Read the names of a device's user", answers: [.init(200, "The names.", .json(identity))],
-        errors: [unknownDevice])
+        errors: [unknownDevice, crowdDevice])
 
     static let changeSubscriptionIdentity = RouteDescription(
         area: .oneSignal, summary: "Add to the names of a device's user",
         body: .init(schema: names, examples: [.init("alias", 200, crm)]),
         answers: [.init(200, "The names it has now.", .json(identity))],
-        errors: [unknownDevice, .field("identity", .empty, body: #"{"identity":{}}"#)])
+        errors: [
+            unknownDevice, crowdDevice, tooManyNames, uncovered(alias, body: crm),
+            .field("identity", .empty, body: #"{"identity":{}}"#),
+        ])
 
     /// What a user's devices say together.
     static let properties = Schema.object([

@@ -1,5 +1,6 @@
 import HTTP
 import JSON
+import Security
 import TestSupport
 import Testing
 
@@ -10,6 +11,8 @@ struct Description {
     private let checker: SchemaChecker
     /// What stands in the place of identifiers that the daemon made.
     private var identifiers: [String: String] = [:]
+    /// Signs tokens of who a user is, as the app's backend does.
+    private let identityKey = ES256PrivateKey.generate()
 
     init(of gateway: Deployment) async throws {
         self.gateway = gateway
@@ -76,6 +79,7 @@ struct Description {
         }
         try await prepareInstances()
         try await prepareBroadcasts(on: gateway)
+        try await prepareUsers(on: gateway, identityKey)
     }
 
     /// Live notifications of a device of their own: one that runs, one that will be ended, one that has been.
@@ -163,12 +167,24 @@ struct Description {
             repeat {
                 if let header = request.workspaceHeader {
                     answer = try await gateway.sendBroadcast(target, key: key, header: header, app: app, body: real(request.body))
+                } else if let token = try identity(request.key) {
+                    answer = try await gateway.send(
+                        request.method, target, token: token, clientKey: app.clientKey, body: real(request.body))
                 } else {
                     answer = try await gateway.send(request.method, target, key: key, body: real(request.body))
                 }
             } while answer?.status == 429 && request.status != 429 && request.times == 1
         }
         return try #require(answer)
+    }
+
+    /// The token that an example sends beside a client key; nil for one that sends a key alone.
+    private func identity(_ key: String?) throws -> String? {
+        switch key {
+        case "identity": try Deployment.identityToken(of: "fan-1", app: gateway.app.id, key: identityKey)
+        case "malformed_identity": "no.json.token"
+        default: nil
+        }
     }
 
     // MARK: Comparing
