@@ -76,7 +76,8 @@ package enum StoreStatements {
     package static let all =
         AbandonedChunkStatements.all + AdministrationStatements.all + BroadcastStatements.all + CampaignStatements.all
         + ClickStatements.all + CarvingStatements.all
-        + ChunkClaimStatements.all + CountingStatements.all + InstanceStatements.all + ProfileNameStatements.all
+        + ChunkClaimStatements.all + NextWorkStatements.all + CountingStatements.all + InstanceStatements.all
+        + ProfileNameStatements.all
         + InstanceReadingStatements.all
         + NotificationTypeStatements.all + ChunkRecordStatements.all + DeliveryReaderStatements.all
         + DeviceReaderStatements.all + DeviceStatements.all + FanOutStatements.all + MaintenanceStatements.all

@@ -1,7 +1,7 @@
 import Gateway
 import PostgreSQL
 
-/// What a worker can claim, in the order of preference; the numbers are those of `ChunkClaimStatements.next`.
+/// What a worker can claim, in the order of preference; the numbers are those of `NextWorkStatements.next`.
 private enum Work: Int32 {
     case retry = 0
     case ready = 1
@@ -9,7 +9,7 @@ private enum Work: Int32 {
     case page = 3
 }
 
-/// One line of `ChunkClaimStatements.next`.
+/// One line of `NextWorkStatements.next`.
 private struct NextWork {
     let work: Work
     let notification: NotificationID
@@ -45,7 +45,7 @@ extension Store {
     {
         for _ in 0..<Self.claimAttemptLimit {
             let found = try await query(
-                ChunkClaimStatements.next,
+                NextWorkStatements.next,
                 [.int32Array(applications.map(\.rawValue)), .notifications(setAside.passedOver()), .worker(worker)])
             guard found.rowCount == 1 else {
                 // A safety net: whoever closes the last chunk looks at its fan-out. Some at a time, for in an outage thousands are open.

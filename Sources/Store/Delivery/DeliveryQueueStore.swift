@@ -65,7 +65,7 @@ extension Store: DeliveryQueue {
 
     package func millisecondsUntilNextRetry(excluding applications: [ApplicationID]) async throws(StorageError) -> Int64? {
         try await query(
-            ChunkClaimStatements.nextRetry,
+            NextWorkStatements.nextRetry,
             [.int32Array(applications.map(\.rawValue)), .notifications(setAside.passedOver())]
         ).optionalInt64(column: 0)
     }

@@ -162,8 +162,8 @@ struct PlanTests {
         var calls: [Call] = []
         // Nobody is passed over, the app in the outage is, and both are; then all of the outage's fan-out.
         for passedOver in ["'{}'", "'{\(app)}'", "'{\(app),\(small)}'"] {
-            calls.append(Call(ChunkClaimStatements.next, [passedOver, notSetAside, worker]))
-            calls.append(Call(ChunkClaimStatements.nextRetry, [passedOver, notSetAside]))
+            calls.append(Call(NextWorkStatements.next, [passedOver, notSetAside, worker]))
+            calls.append(Call(NextWorkStatements.nextRetry, [passedOver, notSetAside]))
         }
         let claimedAt = "'2100-01-01'"
         let smallCount = LargeDatabase.deviceCount / LargeDatabase.smallAppInterval
