@@ -285,6 +285,10 @@ begin
     end if;
 end $$;
 
+-- When the token was told once more, null before that: APNs may have called it dead in between. Written at most once an hour; not in the
+-- index, for no page reads it.
+alter table start_token add column if not exists told_at timestamptz;
+
 -- Whether a start of a type may reach the sandbox, in an app whose devices are in production.
 create index if not exists start_token_sandbox on start_token (app_id, type_id) where service = 1;
 
@@ -349,6 +353,7 @@ begin
             add constraint update_token_token_check check (octet_length(token) between 1 and 1300);
     end if;
 end $$;
+alter table update_token add column if not exists told_at timestamptz;  -- as that of start_token
 -- A token of ActivityKit belongs to one activity on one device; an Android device has the same for all, and a campaign's channel for all its
 -- instances.
 drop index if exists update_token_token;

@@ -135,6 +135,14 @@ enum StartTokenStatements {
             for update
             """)
 
+    /// What a token that is told changes of the row of its device: `stored`, by `excluded`.
+    static let toldAgain = """
+        token = excluded.token, service = excluded.service,
+            registered_at = case when stored.token = excluded.token then stored.registered_at else excluded.registered_at end,
+            told_at = case when stored.token = excluded.token then excluded.registered_at end
+            where stored.token <> excluded.token or \(TokenTelling.isStale("stored"))
+        """
+
     // A data-modifying WITH nobody reads runs last; counting it makes the removal come first.
     /// Takes the token over and stores it: app, type, device, token, service.
     static let put = Statement(
@@ -148,8 +156,7 @@ enum StartTokenStatements {
             insert into start_token as stored (app_id, type_id, device_id, token, service, registered_at)
             select $1, $2, $3, $4, $5, clock_timestamp() from (select count(*) from taken) as counted
             on conflict (app_id, type_id, device_id) do update
-                set token = excluded.token, service = excluded.service, registered_at = excluded.registered_at
-                where stored.token <> excluded.token
+                set \(toldAgain)
             """)
 
     static let remove = DeviceStatement { key in

@@ -3,7 +3,7 @@ import PostgreSQL
 
 enum UpdateTokenStatements {
     static let all =
-        [lock, addActivity, lockRows, put, setType, joinLate, rejoinLate] + find.both + lockDevice.both + end.both
+        [lock, addActivity, lockRows, put, noteTold, setType, joinLate, rejoinLate] + find.both + lockDevice.both + end.both
 
     /// A token that belongs to one activity on one device; the condition of an index.
     private static let isOwn = "service in (0, 1, 3)"
@@ -14,7 +14,8 @@ enum UpdateTokenStatements {
         """
 
     /// A device, the newest activity of a name, the device's token of it, and whether a state waits for a device:
-    /// app, what names the device, activity id, token. The told token comes back as it is stored.
+    /// app, what names the device, activity id, token. The told token comes back as it is stored, and whether it is to be written
+    /// down that it was told.
     static let find = DeviceStatement { key in
         Statement(
             name: "update_token_find\(key.suffix)",
@@ -24,7 +25,7 @@ enum UpdateTokenStatements {
                         exists (
                             select from pending_state as kept
                             where kept.app_id = $1 and kept.activity_id = $3 and \(PendingStateStatements.isFresh("kept"))),
-                        stored_token(device.service, $4, device.push_token)
+                        stored_token(device.service, $4, device.push_token), \(TokenTelling.isStale("token"))
                     from device
                         left join lateral (
                             select * from activity
@@ -72,8 +73,8 @@ enum UpdateTokenStatements {
             for update
             """)
 
-    // A known token stays as it is but for a start that is told anew. Another token replaces the old one; after the device's own
-    // end it belongs to a new activity on that device.
+    // A known token stays as it is but for a start that is told anew, and the time it was told. Another token replaces the old one;
+    // after the device's own end it belongs to a new activity on that device.
     /// Takes the token over and stores it: app, activity, device, token, service, start or null, tolerance.
     static let put = Statement(
         name: "update_token_put",
@@ -95,11 +96,21 @@ enum UpdateTokenStatements {
                         case when stored.ended_at is null then stored.started_at else excluded.started_at end),
                     ended_at = case when stored.token = excluded.token then stored.ended_at end,
                     registered_at = case when stored.token = excluded.token then stored.registered_at
-                        else excluded.registered_at end
-                where stored.token <> excluded.token
+                        else excluded.registered_at end,
+                    told_at = case when stored.token = excluded.token then excluded.registered_at end
+                where stored.token <> excluded.token or \(TokenTelling.isStale("stored"))
                     or (select started_at from told) is distinct from stored.started_at
                         and (select started_at from told) is not null
             returning started_at
+            """)
+
+    /// A known token was told again: activity, device, token. None when it has gone meanwhile.
+    static let noteTold = Statement(
+        name: "update_token_note_told",
+        text: """
+            update update_token
+            set told_at = clock_timestamp()
+            where activity_number = $1 and device_id = $2 and token = $3 and ended_at is null
             """)
 
     /// App, activity, type's name.

@@ -12,7 +12,7 @@ extension Store {
         guard found.rowCount == 1 else { return .unknownDevice }
         let known = KnownActivity(found)
         if known.isEnded(for: registration) { return .ended }
-        if let held = known.held, known.isCovered(by: registration) {
+        if let held = known.held, known.isCovered(by: registration), try await isNoted(known) {
             let catchUp = try await catchUp(known, registration, application: application)
             return .stored(ActivityWindow(startedAt: held.startedAt), catchUp: catchUp)
         }
@@ -94,6 +94,14 @@ extension Store {
         return (.stored(ActivityWindow(startedAt: startedAt), catchUp: catchUp), [])
     }
 
+    /// Whether it is written down that the token, known as it is, was told again; false when it has gone meanwhile.
+    private func isNoted(_ known: KnownActivity) async throws(StorageError) -> Bool {
+        guard known.isStale, let activity = known.number else { return true }
+        let noted = try await query(
+            UpdateTokenStatements.noteTold, [.int64(activity), .int64(known.device), .bytes(known.token)])
+        return noted.affectedRowCount == 1
+    }
+
     /// For a token that is known already: what reached, or will reach, the device is not sent again.
     private func catchUp(
         _ known: KnownActivity, _ registration: UpdateTokenRegistration, application: ApplicationID
@@ -128,6 +136,8 @@ private struct KnownActivity {
     let isOver: Bool
     /// Whether a state that was refused waits for a device.
     let hasPendingState: Bool
+    /// Whether it is to be written down that the held token was told again.
+    let isStale: Bool
 
     init(_ row: QueryResult) {
         device = row.int64(row: 0, column: 0)
@@ -144,6 +154,7 @@ private struct KnownActivity {
         isOver = !row.isNull(row: 0, column: 8) && row.bool(row: 0, column: 8)
         hasPendingState = row.bool(row: 0, column: 9)
         token = row.bytes(row: 0, column: 10)
+        isStale = row.bool(row: 0, column: 11)
     }
 
     /// Whether the device has ended the very activity the token belongs to.

@@ -130,8 +130,8 @@ enum ChunkRecordStatements {
             on conflict (activity_number, device_id) do update set token = excluded.token, until = excluded.until
             """)
 
-    // APNs counts milliseconds: a token registered in the very millisecond may be the one it means. Each token is looked up by itself,
-    // in the order of the rows: no statistics make the planner read the whole table for some of them.
+    // Each token is looked up by itself, in the order of the rows: no statistics make the planner read the whole table for some of
+    // them.
     private static func removeTokens(
         table: String, scope: String, by column: String, matches condition: String, statuses: String
     ) -> (dead: String, removal: String) {
@@ -153,7 +153,7 @@ enum ChunkRecordStatements {
                     from \(table) as token
                     where token.app_id = dead.app_id and token.\(condition)
                         and token.device_id = dead.device_id and token.token = dead.token
-                        and (dead.since is null or date_trunc('milliseconds', token.registered_at) <= dead.since)
+                        and (dead.since is null or \(TokenTelling.isOlder("token", than: "dead.since")))
                     limit 1
                     for update) as doomed))
             """

@@ -53,6 +53,7 @@ struct PlanTests {
             Call(InstanceStatements.hold, ["\(database.update)", "'{\(device)}'", "'{external_id}'", "'{user-7}'"]),
             Call(UpdateTokenStatements.lockRows, [app, activity, device, token]),
             Call(UpdateTokenStatements.put, [app, activity, device, token, "0", "null", "300"]),
+            Call(UpdateTokenStatements.noteTold, [activity, device, token]),
         ]
         let known = try await database.fixture.text("select public_id::text from device where device_id = \(device)")
         let subscription = "'\(try #require(known))'"
