@@ -41,14 +41,15 @@ create or replace function unix_seconds(moment timestamptz) returns bigint
     language sql immutable parallel safe
     return floor(extract(epoch from moment))::bigint;
 
--- Sums two objects of counts by key, such as {"402": 3} and {"402": 1, "425": 2}.
+-- Sums two objects of counts by key, such as {"402": 3} and {"402": 1, "425": 2}; what is taken back has a number below zero.
 create or replace function add_counts(counts jsonb, more jsonb) returns jsonb
     language sql immutable parallel safe
     return coalesce(
         (select jsonb_object_agg(key, total)
          from (select key, sum(value::bigint) as total
                from (select * from jsonb_each_text(counts) union all select * from jsonb_each_text(more)) as entry
-               group by key) as summed),
+               group by key
+               having sum(value::bigint) <> 0) as summed),
         '{}');
 
 create or replace aggregate sum_counts(jsonb) (sfunc = add_counts, stype = jsonb, initcond = '{}');

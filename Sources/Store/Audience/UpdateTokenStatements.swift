@@ -122,11 +122,17 @@ enum UpdateTokenStatements {
             where activity_number = $2 and type_id is null
             """)
 
-    private static func lateJoiner(condition: String) -> String {
+    // What APNs wants left alone is this very token: another one of the device does not wait with it. A state that the device was
+    // sent without success is sent again; its old outcome is taken back when the new push is claimed.
+    private static func lateJoiner(unless final: String, condition: String, conflict: String) -> String {
         """
         with late as (
             insert into delivery_retry (notification_id, device_id, attempt, is_targeted, not_before, app_id)
-            select fan_out.notification_id, $2, 0, false, clock_timestamp(), fan_out.app_id
+            select fan_out.notification_id, $2, 0, false, coalesce((
+                    select quiet.until
+                    from quiet_token as quiet
+                    where quiet.activity_number = fan_out.activity_number and quiet.device_id = $2 and quiet.token = $4
+                        and quiet.until > clock_timestamp()), clock_timestamp()), fan_out.app_id
             from fan_out join notification using (notification_id)
             where fan_out.notification_id = $1 and notification.expires_at > unix_seconds(now())
                 and $3 > unix_seconds(now()) - case fan_out.event
@@ -134,21 +140,31 @@ enum UpdateTokenStatements {
                     else \(ActivityWindow.updateSeconds) end
                 and not exists (
                     select from delivery
-                    where delivery.notification_id = fan_out.notification_id and delivery.device_id = $2)\(condition)
-            on conflict do nothing
+                    where delivery.notification_id = fan_out.notification_id and delivery.device_id = $2
+                        and (\(final)))\(condition)
+            on conflict (notification_id, device_id) \(conflict)
             returning 1)
         select pg_notify('fan_out', '') from late
         """
     }
 
     // While the fan-out has not passed the device, it waits: a page that has its token takes it off the list again.
-    /// Queues the latest state for a device that just told its token: notification, device, start.
-    static let joinLate = Statement(name: "update_token_join_late", text: lateJoiner(condition: ""))
+    /// Queues the latest state for a device that just told its token: notification, device, start, token, whether the token is
+    /// another one than before.
+    static let joinLate = Statement(
+        name: "update_token_join_late",
+        text: lateJoiner(
+            unless: """
+                delivery.status in \(DeliveryReason.acceptedList)
+                        or not $5::boolean and delivery.status not in \(DeliveryReason.deadList)
+                """, condition: "", conflict: "do update set not_before = excluded.not_before where $5"))
 
-    /// The same for a token that was known before: only when no page or list of the fan-out can have it.
+    /// The same for a token that was known before: notification, device, start, token. Only when no page or list of the fan-out can
+    /// have it.
     static let rejoinLate = Statement(
         name: "update_token_rejoin_late",
         text: lateJoiner(
+            unless: "delivery.status not in \(DeliveryReason.deadList)",
             condition: """
 
                     and (fan_out.is_carved or fan_out.watermark >= $2)
@@ -157,7 +173,7 @@ enum UpdateTokenStatements {
                         where chunk.notification_id = fan_out.notification_id and chunk.state in (0, 1)
                             and ($2 = any(chunk.devices)
                                 or chunk.devices is null and chunk.low < $2 and chunk.high >= $2))
-                """))
+                """, conflict: "do nothing"))
 
     /// Notes that a device's newest activity of a name is over: app, what names the device, activity id. A row when it has one.
     static let end = DeviceStatement { key in

@@ -88,7 +88,8 @@ extension Store {
         var catchUp = false
         if let latest = known.latest {
             let joined = try await connection.query(
-                UpdateTokenStatements.joinLate, [.int64(latest), .int64(known.device), .int64(startedAt)])
+                UpdateTokenStatements.joinLate,
+                known.catchUp(with: latest, startedAt: startedAt) + [.bool(known.held?.token != known.token)])
             catchUp = joined.rowCount == 1
         }
         return (.stored(ActivityWindow(startedAt: startedAt), catchUp: catchUp), [])
@@ -109,9 +110,7 @@ extension Store {
         guard let latest = known.latest, let held = known.held, !held.isEnded else { return false }
         let results = try await run([
             StatementCall(UpdateTokenStatements.lock, [.application(application), .text(registration.activityID)]),
-            StatementCall(
-                UpdateTokenStatements.rejoinLate,
-                [.int64(latest), .int64(known.device), .int64(held.startedAt)]),
+            StatementCall(UpdateTokenStatements.rejoinLate, known.catchUp(with: latest, startedAt: held.startedAt)),
         ])
         return results[1].rowCount == 1
     }
@@ -155,6 +154,11 @@ private struct KnownActivity {
         hasPendingState = row.bool(row: 0, column: 9)
         token = row.bytes(row: 0, column: 10)
         isStale = row.bool(row: 0, column: 11)
+    }
+
+    /// What sends the device the latest state.
+    func catchUp(with latest: Int64, startedAt: Int64) -> [Parameter] {
+        [.int64(latest), .int64(device), .int64(startedAt), .bytes(token)]
     }
 
     /// Whether the device has ended the very activity the token belongs to.

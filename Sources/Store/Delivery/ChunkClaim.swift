@@ -146,6 +146,9 @@ extension Store {
             if listedCount.map(Int.init) != listed.chunk.devices.count {
                 try await connection.query(ChunkClaimStatements.settle, identifiers + listed.parameters(gone: gone))
             }
+            if !listed.failed.isEmpty {
+                try await connection.query(ChunkClaimStatements.takeBack, identifiers + [.int64Array(listed.failed)])
+            }
             return listed.chunk
         }
         guard let chunk else { return nil }
@@ -185,14 +188,15 @@ extension Store {
     }
 }
 
-/// A chunk and those of its devices that have no token any more.
+/// A chunk, those of its devices that have no token any more, and those that have another one since their push failed.
 private struct ListedChunk {
     var chunk: Chunk
     private(set) var gone: [Int64] = []
+    private(set) var failed: [Int64] = []
 
     init(_ chunk: Chunk) { self.chunk = chunk }
 
-    /// Reads rows of device, attempt, token, service, language, variant.
+    /// Reads rows of device, attempt, token, service, language, variant, whether it has an outcome.
     mutating func read(_ rows: QueryResult) {
         var hasLanguages = false
         for row in 0..<rows.rowCount {
@@ -202,6 +206,7 @@ private struct ListedChunk {
                 continue
             }
             chunk.devices.append(device)
+            if rows.bool(row: row, column: 6) { failed.append(device) }
             chunk.tokens.append { rows.appendBytes(row: row, column: 2, to: &$0) }
             chunk.services.append(rows.int16(row: row, column: 3))
             if !rows.isNull(row: row, column: 1) { chunk.attempts.append(rows.int16(row: row, column: 1)) }

@@ -3,8 +3,9 @@ import PostgreSQL
 
 enum ChunkClaimStatements {
     static let all = [
-        durable, claimRetry, claimReady, startTokens, typedTokens, startPage, updateTokens, updatePage, settle,
-        lockOwned, giveBack,
+        durable, claimRetry, claimReady, startTokens, typedTokens, startPage, updateTokens, updatePage, settle, takeBack,
+        lockOwned,
+        giveBack,
     ]
 
     /// A claim must survive a crash of the server, or its devices would silently be started again.
@@ -80,18 +81,13 @@ enum ChunkClaimStatements {
             returning \(claimed(from: "picked"))
             """)
 
-    private static let isUnrecorded = """
-        not exists (
-            select from delivery
-            where delivery.notification_id = chunk.notification_id and delivery.device_id = listed.device_id
-            offset 0)
-        """
-
     // A look-up for each device of the list: how long the list is no statistics tell, and as a join it was planned as a walk through all
     // tokens.
-    /// - Parameter held: a query of the listed device's token.
+    /// - Parameters:
+    ///   - held: a query of the listed device's token.
+    ///   - again: with which outcomes a device is listed; the last column says whether it has one.
     private static func tokens(
-        name: String, held: String, page: String?, variant: String = "null::smallint"
+        name: String, held: String, page: String?, variant: String = "null::smallint", again: String = "false"
     ) -> Statement {
         let listed =
             page.map {
@@ -109,11 +105,15 @@ enum ChunkClaimStatements {
                     case when fan_out.has_languages then (
                         select device.language from device
                         where device.app_id = fan_out.app_id and device.device_id = listed.device_id) end,
-                    \(variant)
+                    \(variant), outcome.status is not null
                 from fan_out_chunk as chunk join fan_out using (notification_id)
                     cross join \(listed)
                     left join lateral (\(held)) as token on true
-                where chunk.notification_id = $1 and chunk.number = $2 and \(isUnrecorded)
+                    left join lateral (
+                        select delivery.status from delivery
+                        where delivery.notification_id = chunk.notification_id and delivery.device_id = listed.device_id
+                        offset 0) as outcome on true
+                where chunk.notification_id = $1 and chunk.number = $2 and (outcome.status is null or \(again))
                 order by listed.device_id
                 """)
     }
@@ -153,6 +153,9 @@ enum ChunkClaimStatements {
         offset 0
         """
 
+    /// A device whose push failed and that has a token now told another one meanwhile.
+    private static let hasFailed = "token.token is not null and outcome.status not in \(DeliveryReason.acceptedList)"
+
     /// Which variant of a start that puts devices on channels: null in all other starts.
     private static let channelVariant = """
         case when fan_out.joins_channels then coalesce((
@@ -162,7 +165,7 @@ enum ChunkClaimStatements {
 
     /// The devices of a list that have no outcome yet, with their tokens, null where there is none: notification, number.
     static let startTokens = tokens(name: "chunk_start_tokens", held: listedStartToken, page: nil, variant: channelVariant)
-    static let updateTokens = tokens(name: "chunk_update_tokens", held: updateToken, page: nil)
+    static let updateTokens = tokens(name: "chunk_update_tokens", held: updateToken, page: nil, again: hasFailed)
     /// The same of a start whose types are several: the newest token of each device, and the place of its type among them, from 0.
     static let typedTokens = tokens(
         name: "chunk_typed_tokens",

@@ -20,11 +20,35 @@ extension ChunkClaimStatements {
                 closed_at = case when cardinality($3) = 0 then clock_timestamp() end,
                 targeted = case
                     when is_retry then targeted - (cardinality(devices) - cardinality($3) - cardinality($5))
-                    else failed + cardinality($5) + cardinality($3) end,
+                    else failed + unknown + cardinality($5) + cardinality($3) end,
                 failed = failed + cardinality($5),
                 reasons = case when cardinality($5) = 0 then reasons else add_counts(
                     reasons, jsonb_build_object('\(DeliveryReason.tokenGone.rawValue)', cardinality($5))) end
             where notification_id = $1 and number = $2
+            """)
+
+    // The closed chunk that counted the outcome stays as it is: this one counts it with a number below zero, so that the sum over all
+    // chunks is the truth, whatever becomes of it. The devices were counted as targeted with that outcome already.
+    /// Forgets the old outcomes of devices that a claimed chunk sends the state again: notification, number, devices.
+    static let takeBack = Statement(
+        name: "chunk_take_back",
+        text: """
+            with forgotten as materialized (
+                delete from delivery
+                where notification_id = $1 and device_id = any($3::bigint[])
+                    and status not in \(DeliveryReason.acceptedList)
+                returning status)
+            update fan_out_chunk as chunk
+            set targeted = chunk.targeted - told.total, failed = chunk.failed - told.failed,
+                unknown = chunk.unknown - (told.total - told.failed), reasons = add_counts(chunk.reasons, told.reasons)
+            from (
+                select coalesce(sum(total), 0)::int as total,
+                    coalesce(sum(total) filter (where status <> \(DeliveryReason.unknown.rawValue)), 0)::int as failed,
+                    coalesce(
+                        jsonb_object_agg(status::text, -total) filter (where status <> \(DeliveryReason.unknown.rawValue)), '{}')
+                        as reasons
+                from (select status, count(*) as total from forgotten group by status) as counted) as told
+            where chunk.notification_id = $1 and chunk.number = $2
             """)
 
     /// Keeps a worker's fan-outs from being superseded until the transaction ends: worker, numbers of notifications to look at.

@@ -35,9 +35,9 @@ extension Store {
             let kept = outcomes.filter { repeatable[$0.chunk] != nil }
             try await self.store(kept.filter { repeatable[$0.chunk] == true }, mayCopy: false, on: connection)
             try await self.store(kept.filter { repeatable[$0.chunk] == false }, mayCopy: mayCopy, on: connection)
+            try await self.keepQuiet(kept, on: connection)
             try await self.storeRetries(kept, on: connection)
             try await self.removeDeadTokens(kept, on: connection)
-            try await self.keepQuiet(kept, on: connection)
             return Set(repeatable.keys)
         }
     }
@@ -69,15 +69,29 @@ extension Store {
             }
             _ = try await connection.copyIn(ChunkRecordStatements.copy, data: buffer.finish())
         } else {
-            try await connection.query(
-                ChunkRecordStatements.insert,
-                [
-                    .int64Array(tallies.flatMap { tally in tally.deliveries.map { _ in tally.chunk.notification.rawValue } }),
-                    .int64Array(tallies.flatMap { $0.deliveries.map(\.device) }),
-                    .int32Array(tallies.flatMap { tally in tally.deliveries.map(tally.offset) }),
-                    .int16Array(tallies.flatMap { $0.deliveries.map(\.reason.rawValue) }),
-                ])
+            try await insert(tallies.flatMap { tally in tally.deliveries.map { (tally, $0) } }, on: connection)
         }
+    }
+
+    private func insert(_ rows: [(ChunkTally, DeliveryRecord)], on connection: DatabaseConnection) async throws {
+        let inserted = try await connection.query(ChunkRecordStatements.insert, Self.parameters(rows))
+        guard inserted.rowCount < rows.count else { return }
+        let first = Set(
+            (0..<inserted.rowCount).map { Recipient(inserted.int64(row: $0, column: 0), inserted.int64(row: $0, column: 1)) })
+        var seen: Set<Recipient> = []
+        let again = rows.filter { tally, delivery in
+            let recipient = Recipient(tally.chunk.notification.rawValue, delivery.device)
+            return !seen.insert(recipient).inserted || !first.contains(recipient)
+        }
+        try await connection.query(
+            ChunkRecordStatements.countOnce, Self.parameters(again) + [.int32Array(again.map(\.0.chunk.number))])
+    }
+
+    private static func parameters(_ rows: [(ChunkTally, DeliveryRecord)]) -> [Parameter] {
+        [
+            .int64Array(rows.map(\.0.chunk.notification.rawValue)), .int64Array(rows.map(\.1.device)),
+            .int32Array(rows.map { $0.0.offset(of: $0.1) }), .int16Array(rows.map(\.1.reason.rawValue)),
+        ]
     }
 
     private func storeRetries(_ tallies: [ChunkTally], on connection: DatabaseConnection) async throws {
@@ -130,6 +144,16 @@ extension Store {
         try await connection.query(
             ChannelStatements.giveUp,
             [.int64Array(channels.map(\.0)), .textArray(channels.map { String(decoding: $0.1.token, as: UTF8.self) })])
+    }
+}
+
+/// A device of a notification.
+private struct Recipient: Hashable {
+    let notification: Int64
+    let device: Int64
+    init(_ notification: Int64, _ device: Int64) {
+        self.notification = notification
+        self.device = device
     }
 }
 

@@ -67,7 +67,9 @@ struct ChunkTally {
 }
 
 enum ChunkRecordStatements {
-    static let all = [lockRetried, close, insert, insertRetries, keepQuiet, removeStartTokens, removeUpdateTokens]
+    static let all = [
+        lockRetried, close, insert, countOnce, insertRetries, keepQuiet, removeStartTokens, removeUpdateTokens,
+    ]
 
     static let copy = "copy delivery (notification_id, device_id, at_ms, status) from stdin (format binary)"
 
@@ -103,8 +105,54 @@ enum ChunkRecordStatements {
             insert into delivery (notification_id, device_id, at_ms, status)
             select * from unnest($1::bigint[], $2::bigint[], $3::int[], $4::smallint[])
             on conflict do nothing
+            returning notification_id, device_id
             """)
 
+    // A device that told another token while its push was on the way was sent the state under both, and counted with both. That APNs took
+    // one of them is what counts; else the first one told.
+    /// Leaves devices that had an outcome already with one: notifications, devices, times, statuses, numbers of the chunks that counted
+    /// the second one.
+    static let countOnce = Statement(
+        name: "record_count_once",
+        text: """
+            with known as materialized (
+                select told.*, delivery.status as before,
+                    told.status in \(DeliveryReason.acceptedList) and delivery.status not in \(DeliveryReason.acceptedList) as counts
+                from unnest($1::bigint[], $2::bigint[], $3::int[], $4::smallint[], $5::int[])
+                        as told (notification_id, device_id, at_ms, status, number)
+                    join delivery using (notification_id, device_id)
+                order by notification_id, device_id
+                for update of delivery),
+            corrected as (
+                update delivery
+                set status = known.status, at_ms = known.at_ms
+                from known
+                where known.counts and delivery.notification_id = known.notification_id and delivery.device_id = known.device_id),
+            dropped as (
+                select notification_id, number, case when counts then before else status end as status, count(*)::int as total
+                from known
+                group by 1, 2, 3),
+            summed as (
+                select notification_id, number, sum(total)::int as total,
+                    coalesce(sum(total) filter (where status in \(DeliveryReason.acceptedList)), 0)::int as accepted,
+                    coalesce(sum(total) filter (where status = \(DeliveryReason.unknown.rawValue)), 0)::int as unknown,
+                    coalesce(jsonb_object_agg(status::text, -total) filter (where \(isReason)), '{}') as reasons
+                from dropped
+                group by 1, 2)
+            update fan_out_chunk as chunk
+            set targeted = chunk.targeted - summed.total, accepted = chunk.accepted - summed.accepted,
+                unknown = chunk.unknown - summed.unknown,
+                failed = chunk.failed - (summed.total - summed.accepted - summed.unknown),
+                reasons = add_counts(chunk.reasons, summed.reasons)
+            from summed
+            where chunk.notification_id = summed.notification_id and chunk.number = summed.number
+            """)
+
+    private static let isReason =
+        "status not in \(DeliveryReason.acceptedList) and status <> \(DeliveryReason.unknown.rawValue)"
+
+    // One that joined late while its push was on the way waits already, for its new token: it does not wait longer for what the old one
+    // was answered, unless it is the one that APNs wants left alone.
     static let insertRetries = Statement(
         name: "record_insert_retries",
         text: """
@@ -114,7 +162,13 @@ enum ChunkRecordStatements {
                 as retry (notification_id, device_id, attempt, not_before) join fan_out using (notification_id)
             order by notification_id, retry.device_id
             on conflict (notification_id, device_id) do update
-                set attempt = excluded.attempt, is_targeted = true, not_before = excluded.not_before
+                set attempt = excluded.attempt, is_targeted = true, not_before = coalesce((
+                        select quiet.until
+                        from fan_out join update_token as held using (activity_number)
+                            join quiet_token as quiet using (activity_number, device_id, token)
+                        where fan_out.notification_id = excluded.notification_id and held.device_id = excluded.device_id
+                            and quiet.until > clock_timestamp()),
+                    least(waiting.not_before, excluded.not_before))
             """)
 
     /// Notifications, devices, tokens, until when each is left alone.

@@ -139,4 +139,25 @@ struct TokenTellingTests {
             await removing.close()
         }
     }
+
+    @Test("is sent the state once more that APNs refused because it was dead, and no other")
+    func isSentAgain() async throws {
+        for (reason, isSent) in [(DeliveryReason.unregistered, true), (.badTopic, false), (.unknown, false)] {
+            try await StoreFixture.with { fixture in
+                try await fixture.addDevice(1)
+                try await fixture.hold("match-1", device: 1)
+                let worker = try await fixture.store.registerWorker(node: "a")
+                let state = try await fixture.accept(.update, of: "match-1")
+                let chunk = try #require(try await fixture.claim(worker))
+                // As long as that push is on its way, it is not sent twice.
+                #expect(try await !fixture.hold("match-1", device: 1).catchUp)
+                let record = StoreFixture.record(chunk, .update) { _ in reason }
+                #expect(try await fixture.store.record([record], worker: worker) == [])
+                #expect(try await fixture.hold("match-1", device: 1).catchUp == isSent)
+                #expect(try await fixture.deliverEverything(worker) == (isSent ? [state.id: chunk.devices] : [:]))
+                let summary = try await fixture.summary(state)
+                #expect(summary.targetedCount == 1 && summary.acceptedCount == (isSent ? 1 : 0))
+            }
+        }
+    }
 }

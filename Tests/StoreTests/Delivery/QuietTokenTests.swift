@@ -106,6 +106,53 @@ import Testing
         }
     }
 
+    @Test("does not keep another token of the device waiting for a state that the first one was sent")
+    func anotherTokenOfTheSameState() async throws {
+        try await Self.with { fixture, worker, devices in
+            #expect(try await fixture.claim(worker) == nil)
+            #expect(try await fixture.hold("match-1", device: 2, token: Array("another".utf8)).catchUp)
+            let due = try #require(try await fixture.claim(worker))
+            #expect(due.devices == [devices[1]] && due.tokens[0] == Array("another".utf8))
+            try await Self.record(due, quiet: [], on: fixture, worker)
+            #expect(try await fixture.claim(worker) == nil)
+            #expect(try await fixture.number("select count(*) from delivery where status = 200") == 3)
+            #expect(try await fixture.number("select targeted from fan_out where finished_at is not null") == 3)
+        }
+    }
+
+    @Test("does not keep another token waiting that was told while the first one's push was on its way")
+    func anotherTokenDuringThePush() async throws {
+        try await Self.with { fixture, worker, devices in
+            _ = try await fixture.accept(.update, of: "match-1")
+            let page = try #require(try await fixture.claim(worker))
+            try await fixture.hold("match-1", device: 1, token: Array("another".utf8))
+            try await Self.record(page, quiet: [devices[0]], on: fixture, worker)
+            let due = try #require(try await fixture.claim(worker))
+            #expect(due.devices == [devices[0]] && due.tokens[0] == Array("another".utf8))
+            #expect(try await fixture.claim(worker) == nil)
+        }
+    }
+
+    @Test("waits although it is told again: with another start, in its push, or after another token")
+    func toldAgain() async throws {
+        try await Self.with { fixture, worker, devices in
+            let now = try #require(try await fixture.number("select unix_seconds(now())"))
+            try await fixture.hold("match-1", device: 2, startedAt: now - 10)
+            #expect(try await fixture.claim(worker) == nil)
+            try await fixture.hold("match-1", device: 2, token: Array("another".utf8))
+            try await fixture.hold("match-1", device: 2)
+            #expect(try await fixture.claim(worker) == nil)
+            #expect(try await fixture.number("select count(*) from delivery_retry where device_id = \(devices[1])") == 1)
+
+            _ = try await fixture.accept(.update, of: "match-1")
+            let page = try #require(try await fixture.claim(worker))
+            #expect(page.devices == [devices[0], devices[2]])
+            try await fixture.hold("match-1", device: 1, startedAt: now - 10)
+            try await Self.record(page, quiet: [devices[0]], on: fixture, worker)
+            #expect(try await fixture.claim(worker) == nil)
+        }
+    }
+
     @Test("is forgotten once it may be pushed again")
     func forgotten() async throws {
         try await Self.with { fixture, _, _ in

@@ -54,6 +54,8 @@ struct PlanTests {
             Call(UpdateTokenStatements.lockRows, [app, activity, device, token]),
             Call(UpdateTokenStatements.put, [app, activity, device, token, "0", "null", "300"]),
             Call(UpdateTokenStatements.noteTold, [activity, device, token]),
+            Call(UpdateTokenStatements.joinLate, ["\(database.waiting)", device, "4000000000", token, "true"]),
+            Call(UpdateTokenStatements.rejoinLate, ["\(database.waiting)", device, "4000000000", token]),
         ]
         let known = try await database.fixture.text("select public_id::text from device where device_id = \(device)")
         let subscription = "'\(try #require(known))'"
@@ -181,6 +183,10 @@ struct PlanTests {
             Call(AbandonedChunkStatements.recordUnknown, [typed, worker], rows: rows),
             Call(FanOutStatements.dropRetries, ["'{\(database.smallWaiting)}'"], rows: smallCount + 100),
             Call(ChunkRecordStatements.insertRetries, dead + ["'{1}'", "array[now()]"]),
+            Call(
+                ChunkRecordStatements.countOnce,
+                ["'{\(database.pushed)}'", "'{\(database.device)}'", "'{0}'", "'{425}'", "'{0}'"]),
+            Call(ChunkClaimStatements.takeBack, ["\(database.pushed)", "0", "'{\(database.device)}'"]),
             Call(ChunkRecordStatements.keepQuiet, dead + ["array['x'::bytea]", "array[now()]"]),
         ]
         try await Self.judge(calls, database)
