@@ -38,10 +38,19 @@ enum ClickStatements {
     static let receiptID = UUID(high: 0, low: 0)
     static let receiptLiteral = "'\(receiptID)'"
 
+    /// How pushes end that reached their device, or may have.
+    private static let reached = DeliveryReason.list(.accepted, .unknown)
+    /// How starts end that put their device on a channel, or may have.
+    private static let joined = "\(DeliveryReason.acceptedForChannel.rawValue), \(DeliveryReason.unknown.rawValue)"
+
     /// Counts taps and receipts, each for the latest push of an activity that reached the device, or may have: apps, push tokens or
     /// null, subscriptions or zeros, activity ids, notifications, whether that notification is meant (1) or any (0), report
     /// identifiers, whether it counts only once under that (1). A row a tap, in their order: whether the device is known, the
     /// notification, whether a push may still be recorded.
+    ///
+    /// What an activity's channel got reached every device on it: those that asked for it, and those that a start put there, or may have.
+    /// That is looked at only where the device has no push of its own, for an append is read in its order and no further than the limit,
+    /// and where the channel has one: what is asked of a start speaks of that row, or it would be asked before it is looked for.
     ///
     /// Rows of `device_report`, and then of `click`, are taken in the order of their key, so that batches that meet wait for each
     /// other and never in a circle.
@@ -55,10 +64,10 @@ enum ClickStatements {
                     with ordinality as tap (
                         app_id, push_token, subscription, activity_id, notification, is_named, report_id, is_once, number)),
             tapping as materialized (
-                select tap.*, device.device_id
+                select tap.*, device.device_id, -1 - device.environment as channel
                 from tap join device on device.app_id = tap.app_id and device.push_token = tap.push_token
                 union all
-                select tap.*, device.device_id
+                select tap.*, device.device_id, -1 - device.environment
                 from tap join device on device.app_id = tap.app_id and device.public_id = tap.subscription
                 where tap.push_token is null),
             pushed as materialized (
@@ -69,11 +78,24 @@ enum ClickStatements {
                     from activity
                         join notification using (activity_number)
                         join lateral (
-                            select from delivery
+                            select 1 from delivery
                             where delivery.notification_id = notification.notification_id
-                                and delivery.device_id = tapping.device_id
-                                and delivery.status in (\(DeliveryReason.accepted.rawValue), \(DeliveryReason.unknown.rawValue))
-                            ) as delivery on true
+                                and delivery.device_id = tapping.device_id and delivery.status in (\(reached))
+                            union all
+                            select 1 from delivery
+                            where delivery.notification_id = notification.notification_id
+                                and delivery.device_id = tapping.channel and delivery.status in (\(reached))
+                                and (exists (
+                                        select from channel_member as member
+                                        where member.activity_number = activity.activity_number
+                                            and member.device_id = tapping.device_id)
+                                    or exists (
+                                        select from notification as start join delivery as joined using (notification_id)
+                                        where start.activity_number = activity.activity_number
+                                            and start.event = \(ActivityEvent.start.rawValue)
+                                            and start.notification_id < delivery.notification_id
+                                            and joined.device_id = tapping.device_id and joined.status in (\(joined))))
+                            limit 1) as delivery on true
                     where activity.app_id = tapping.app_id and activity.activity_id = tapping.activity_id
                         and (tapping.is_named = 0 or notification.public_id = tapping.notification)
                     order by notification.notification_id desc

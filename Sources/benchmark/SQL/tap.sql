@@ -9,7 +9,7 @@ pushed as materialized (
         join lateral (
             select from delivery
             where delivery.notification_id = notification.notification_id and delivery.device_id = tapping.device_id
-                and delivery.status in (200, 0)) as delivery on true
+                and delivery.status in (200, 201, 0)) as delivery on true
     order by notification.notification_id desc
     limit 1),
 counted as (
