@@ -131,7 +131,7 @@ enum UserRequests {
             if let tags = inner.present("tags") {
                 // An empty text takes a tag away, as null does.
                 registration.tags = DeviceRequests.entries(
-                    of: "tags", tags, limit: AdmissionLimits.tagCount, in: &inner, DeviceRequests.tagValue
+                    of: "tags", tags, limit: AdmissionLimits.tagCount, in: &inner, FieldRule.tagValue
                 ).mapValues { $0 == "" ? nil : $0 }
             }
             registration.language = inner.optional("language") { value throws(FieldProblem) in try FieldRule.language(value) }

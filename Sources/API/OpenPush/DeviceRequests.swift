@@ -28,7 +28,7 @@ enum DeviceRequests {
             }
         }
         if let tags = checks.present("tags") {
-            device.tags = entries(of: "tags", tags, limit: AdmissionLimits.tagCount, in: &checks, tagValue)
+            device.tags = entries(of: "tags", tags, limit: AdmissionLimits.tagCount, in: &checks, FieldRule.tagValue)
         }
         device.language = checks.optional("language") { value throws(FieldProblem) in try FieldRule.language(value) }
         device.country = checks.optional("country") { value throws(FieldProblem) in try FieldRule.country(value) }
@@ -83,22 +83,6 @@ enum DeviceRequests {
             }
         }
         return entries
-    }
-
-    /// A tag's value as text: a number is the literal as it came. NUL is what PostgreSQL cannot store.
-    static func tagValue(_ value: JSONValue) throws(FieldProblem) -> String {
-        let text: String
-        switch value.kind {
-        case .string: text = value.string ?? ""
-        case .number, .true, .false: text = String(decoding: value.rawBytes, as: UTF8.self)
-        default: throw .wrongKind(expected: "a string, a number, true, false or null")
-        }
-        let byteCount = text.utf8.count
-        guard byteCount <= AdmissionLimits.tagValueByteCount else {
-            throw .tooLong(actual: byteCount, limit: AdmissionLimits.tagValueByteCount, unit: .bytes)
-        }
-        guard !text.utf8.contains(0) else { throw .controlCharacter }
-        return text
     }
 
     /// `onesignal_id` is what the gateway itself names a user by; `external_id` is an alias too, so it may come as one, and is kept in one

@@ -53,6 +53,24 @@ package enum FieldRule {
         return text
     }
 
+    /// A tag's value as text: a number is the literal as it came. NUL is what PostgreSQL cannot store.
+    package static func tagValue(_ value: JSONValue) throws(FieldProblem) -> String {
+        switch value.kind {
+        case .string: return try tagValue(value.string ?? "")
+        case .number, .true, .false: return try tagValue(String(decoding: value.rawBytes, as: UTF8.self))
+        default: throw .wrongKind(expected: "a string, a number, true, false or null")
+        }
+    }
+    /// The same for text that is a part of a string in JSON.
+    package static func tagValue(_ text: String) throws(FieldProblem) -> String {
+        let byteCount = text.utf8.count
+        guard byteCount <= AdmissionLimits.tagValueByteCount else {
+            throw .tooLong(actual: byteCount, limit: AdmissionLimits.tagValueByteCount, unit: .bytes)
+        }
+        guard !text.utf8.contains(0) else { throw .controlCharacter }
+        return text
+    }
+
     /// A name for people: not blank, at most 128 characters, no NUL (which PostgreSQL cannot store).
     package static func name(_ value: JSONValue) throws(FieldProblem) -> String {
         let text = try string(value)

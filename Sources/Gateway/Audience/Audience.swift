@@ -40,6 +40,9 @@ package enum Comparison: String, Hashable, Sendable {
     case less = "<"
     case equal = "="
     case notEqual = "!="
+
+    /// Whether it asks for an order, which not all values have.
+    package var isOrder: Bool { self == .greater || self == .less }
 }
 
 /// What a tag must be like.

@@ -6,9 +6,14 @@ package import JSON
 package enum FilterParser {
     /// Reads a list of 1 to 200 entries.
     ///
-    /// - Parameter field: the name the errors begin with; each names the index of its entry.
+    /// - Parameters:
+    ///   - field: the name the errors begin with; each names the index of its entry.
+    ///   - isStored: whether the list was accepted before. Earlier versions took operands that match nobody, and a stored list with
+    ///     one of them goes on to match nobody.
     /// - Throws: one error for every entry that is malformed.
-    package static func parse(_ list: JSONValue, field: String) throws(FieldErrors) -> FilterExpression {
+    package static func parse(
+        _ list: JSONValue, field: String, isStored: Bool = false
+    ) throws(FieldErrors) -> FilterExpression {
         guard list.kind == .array else {
             throw FieldErrors([FieldError(field: field, problem: .wrongKind(expected: "a list of filters"))])
         }
@@ -32,7 +37,7 @@ package enum FilterParser {
                     guard index < entries.count - 1 else { throw .trailingOperator }
                     if separator == .or { branches.append([]) }
                 } else {
-                    branches[branches.count - 1].append(try condition(entry))
+                    branches[branches.count - 1].append(try condition(FilterOperands(entry, isStored: isStored)))
                 }
             } catch {
                 errors.append(FieldError(field: "\(field)[\(index)]", problem: .filter(error)))
@@ -55,9 +60,8 @@ package enum FilterParser {
         return separator
     }
 
-    private static func condition(_ entry: JSONValue) throws(FilterProblem) -> FilterCondition {
-        guard entry.kind == .object else { throw .notAnObject }
-        let operands = FilterOperands(entry)
+    private static func condition(_ operands: FilterOperands) throws(FilterProblem) -> FilterCondition {
+        guard operands.isObject else { throw .notAnObject }
         switch try operands.text("field") {
         case "tag": return try tag(operands)
         case "country": return try country(operands)
@@ -67,7 +71,12 @@ package enum FilterParser {
             return .language(comparison, language.lowercased())
         case "app_version":
             let comparison = try operands.comparison(.any)
-            return .appVersion(comparison, try operands.only("value").bounded("value", byteCount: FieldRule.shortTextByteCount))
+            let version = try operands.only("value").bounded("value", byteCount: FieldRule.shortTextByteCount)
+            // Only dotted numbers have an order.
+            if comparison.isOrder, AppVersion.parts(version) == nil, !operands.isStored {
+                throw .badValue("value", expected: "dotted numbers, such as 1.20.3")
+            }
+            return .appVersion(comparison, version)
         case "session_count":
             let comparison = try operands.comparison(.any)
             return .sessionCount(comparison, try operands.only("value").count("value"))
@@ -120,13 +129,15 @@ package enum FilterParser {
             return .tag(key: key, .timeElapsedGreater(seconds: try operands.only("key", "value").amount("value")))
         case "time_elapsed_lt":
             return .tag(key: key, .timeElapsedLess(seconds: try operands.only("key", "value").amount("value")))
-        case "in_array": return .tag(key: key, .isOneOf(try operands.only("key", "value").texts("value")))
-        case "not_in_array": return .tag(key: key, .isNoneOf(try operands.only("key", "value").texts("value")))
+        case "in_array": return .tag(key: key, .isOneOf(try operands.only("key", "value").tagValues("value")))
+        case "not_in_array": return .tag(key: key, .isNoneOf(try operands.only("key", "value").tagValues("value")))
         default:
             let comparison = try operands.comparison(.any)
-            let value = try operands.only("key", "value").bounded("value", byteCount: AdmissionLimits.tagValueByteCount)
+            let value = try operands.only("key", "value").tagValue("value")
             // Order is an order of numbers, so a text would match nobody, silently.
-            if comparison == .greater || comparison == .less { _ = try operands.number("value") }
+            if comparison.isOrder, !TagNumber.matches(value), !operands.isStored {
+                throw .badValue("value", expected: "a number, with two digits in its exponent at most")
+            }
             return .tag(key: key, .compares(comparison, value))
         }
     }

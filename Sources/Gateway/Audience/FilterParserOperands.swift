@@ -15,7 +15,14 @@ struct FilterOperands {
     static let amountLimit = 1e11
 
     private let entry: JSONValue
-    init(_ entry: JSONValue) { self.entry = entry }
+    /// Whether the entry was accepted before; then what would match nobody is let through.
+    let isStored: Bool
+    init(_ entry: JSONValue, isStored: Bool = false) {
+        self.entry = entry
+        self.isStored = isStored
+    }
+
+    var isObject: Bool { entry.kind == .object }
 
     /// Checks that the entry has no members but `field`, `relation` and these.
     func only(_ keys: String...) throws(FilterProblem) -> FilterOperands {
@@ -85,22 +92,34 @@ struct FilterOperands {
         return count
     }
 
-    /// A list, or a text with commas; 1 to 20 values, none of them empty.
-    func texts(_ key: String) throws(FilterProblem) -> [String] {
+    /// A tag's value, by the rule of those that are stored.
+    func tagValue(_ key: String) throws(FilterProblem) -> String {
         guard let value = entry[key], !value.isNull else { throw .missing(key) }
-        let texts: [String?]
-        if value.kind == .array {
-            texts = value.elements.map(Self.text)
-        } else {
-            texts = try text(key).split(separator: ",", omittingEmptySubsequences: false).map(Self.trimmed)
+        do throws(FieldProblem) {
+            return try FieldRule.tagValue(value)
+        } catch {
+            guard case .wrongKind = error else {
+                throw .badValue(key, expected: "at most \(AdmissionLimits.tagValueByteCount) bytes without NUL")
+            }
+            throw .badValue(key, expected: "a string, a number, true or false")
         }
-        let bounded = texts.compactMap { text in
-            text.flatMap { try? FieldRule.bounded($0, byteCount: AdmissionLimits.tagValueByteCount) }
-        }
-        guard !texts.isEmpty, texts.count <= Self.arrayCount, bounded.count == texts.count else {
+    }
+
+    /// A list of tags' values, or a text with commas between them; 1 to 20. Those of a text are trimmed, and none is empty: a comma at its
+    /// end is a slip.
+    func tagValues(_ key: String) throws(FilterProblem) -> [String] {
+        guard let value = entry[key], !value.isNull else { throw .missing(key) }
+        let values: [String?] =
+            switch value.kind {
+            case .array: value.elements.map { try? FieldRule.tagValue($0) }
+            case .string: (value.string ?? "").split(separator: ",", omittingEmptySubsequences: false).map(Self.listed)
+            default: [try? FieldRule.tagValue(value)]
+            }
+        let known = values.compactMap(\.self)
+        guard !values.isEmpty, values.count <= Self.arrayCount, known.count == values.count else {
             throw .badValue(key, expected: "1 to \(Self.arrayCount) values, as a list or separated by commas")
         }
-        return bounded
+        return known
     }
 
     private static func text(_ value: JSONValue) -> String? {
@@ -111,10 +130,11 @@ struct FilterOperands {
         guard let value = try? JSONDocument(parsing: Array(text.utf8)).root, value.kind == .number else { return nil }
         return value
     }
-    private static func trimmed(_ text: Substring) -> String {
+    /// One value of a text with commas; nil when it is empty or cannot be stored.
+    private static func listed(_ text: Substring) -> String? {
         let scalars = text.unicodeScalars.drop(while: \.properties.isWhitespace)
-        guard let last = scalars.lastIndex(where: { !$0.properties.isWhitespace }) else { return "" }
-        return String(scalars[...last])
+        guard let last = scalars.lastIndex(where: { !$0.properties.isWhitespace }) else { return nil }
+        return try? FieldRule.tagValue(String(scalars[...last]))
     }
 }
 

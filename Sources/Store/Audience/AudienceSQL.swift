@@ -20,9 +20,6 @@ struct AudienceSQL {
         static let next = "$7"
     }
 
-    /// A number as text, small enough that every cast succeeds.
-    static let numberPattern = #"^[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]{1,2})?$"#
-
     /// The condition on a start token `token` and its device `device`.
     private(set) var condition = ""
     /// Whether `condition` speaks of the device itself.
@@ -107,7 +104,7 @@ struct AudienceSQL {
         case .sessionCount(let comparison, let value):
             return "device.session_count \(comparison.sqlOperator) \(text("\(value)"))::bigint"
         case .sessionTime(let comparison, let seconds):
-            guard comparison == .greater || comparison == .less else { return "false" }
+            guard comparison.isOrder else { return "false" }
             return "device.session_seconds \(comparison.sqlOperator) \(text("\(seconds)"))::numeric"
         case .within(let metres, let center): return within(metres, of: center)
         case .lastSession(let comparison, let hours): return age("device.last_session", comparison, hours)
@@ -154,7 +151,7 @@ struct AudienceSQL {
     }
 
     private mutating func age(_ column: String, _ comparison: Comparison, _ hours: Double) -> String {
-        guard comparison == .greater || comparison == .less else { return "false" }
+        guard comparison.isOrder else { return "false" }
         return """
             coalesce(extract(epoch from \(Position.moment)::timestamptz) - \(column) \
             \(comparison.sqlOperator) \(text("\(hours)"))::numeric * 3600, false)
@@ -175,7 +172,7 @@ extension AudienceSQL {
         case .compares(.equal, _), .isOneOf: return "false"
         case .compares(.notEqual, let value): return "\(stored) is distinct from \(text(value))"
         case .compares(let comparison, let value):
-            guard value.wholeMatch(of: Self.number) != nil else { return "false" }
+            guard TagNumber.matches(value) else { return "false" }
             return numeric(stored, "%::numeric \(comparison.sqlOperator) \(text(value))::numeric")
         case .isNoneOf(let values):
             return values.isEmpty ? "true" : "coalesce(\(stored) <> all(\(array(values))), true)"
@@ -210,12 +207,7 @@ extension AudienceSQL {
     /// CASE decides before the cast, which therefore never sees anything but a number.
     private func numeric(_ stored: String, _ comparison: String) -> String {
         let parts = comparison.split(separator: "%", omittingEmptySubsequences: false)
-        return "case when \(stored) ~ '\(Self.numberPattern)' then \(parts.joined(separator: stored)) else false end"
-    }
-
-    /// The same grammar as `numberPattern`, for the operand.
-    private static var number: Regex<Substring> {
-        #/[+\-]?(?:[0-9]+(?:[.][0-9]*)?|[.][0-9]+)(?:[eE][+\-]?[0-9]{1,2})?/#
+        return "case when \(stored) ~ '\(TagNumber.pattern)' then \(parts.joined(separator: stored)) else false end"
     }
 }
 

@@ -75,10 +75,10 @@ extension Store: SegmentDirectory {
         try await query(SegmentStatements.remove, [.application(application), .uuid(id)]).rowCount == 1
     }
 
-    /// Parsed when it was stored; a version that understands less must not send to somebody else.
+    /// Parsed when it was stored, by rules that may have been wider; a version that understands less must not send to somebody else.
     static func branches(of definition: [UInt8]) throws(StorageError) -> [[FilterCondition]] {
         guard let list = try? JSONDocument(parsing: definition).root,
-            let expression = try? FilterParser.parse(list, field: "filters")
+            let expression = try? FilterParser.parse(list, field: "filters", isStored: true)
         else { throw .refused(sqlState: SQLStates.unreadableValue) }
         return expression.branches
     }

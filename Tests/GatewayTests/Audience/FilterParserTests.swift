@@ -39,6 +39,20 @@ import Testing
             (#"{"field":"tag","key":"k","relation":"in_array","value":"a, b,3"}"#, .tag(key: "k", .isOneOf(["a", "b", "3"]))),
             (#"{"field":"tag","key":"k","relation":"in_array","value":["a,b",3]}"#, .tag(key: "k", .isOneOf(["a,b", "3"]))),
             (#"{"field":"tag","key":"k","relation":"not_in_array","value":7}"#, .tag(key: "k", .isNoneOf(["7"]))),
+            // Whatever a tag may hold.
+            (#"{"field":"tag","key":"k","relation":"=","value":""}"#, .tag(key: "k", .compares(.equal, ""))),
+            (#"{"field":"tag","key":"k","relation":"!=","value":"a\nb\t"}"#, .tag(key: "k", .compares(.notEqual, "a\nb\t"))),
+            (#"{"field":"tag","key":"k","relation":"=","value":true}"#, .tag(key: "k", .compares(.equal, "true"))),
+            (
+                #"{"field":"tag","key":"k","relation":"in_array","value":["","a\n",false]}"#,
+                .tag(key: "k", .isOneOf(["", "a\n", "false"]))
+            ),
+            (
+                #"{"field":"tag","key":"k","relation":"not_in_array","value":" a\nb ,c"}"#,
+                .tag(key: "k", .isNoneOf(["a\nb", "c"]))
+            ),
+            (#"{"field":"tag","key":"k","relation":">","value":"+1.5e-12"}"#, .tag(key: "k", .compares(.greater, "+1.5e-12"))),
+            (#"{"field":"tag","key":"k","relation":"=","value":"1e100"}"#, .tag(key: "k", .compares(.equal, "1e100"))),
             (#"{"field":"country","relation":"=","value":"de"}"#, .country(.equal, "DE")),
             (#"{"field":"country","relation":"!=","value":"FR"}"#, .country(.notEqual, "FR")),
             (#"{"field":"country","relation":"exists"}"#, .countryExists(true)),
@@ -47,6 +61,7 @@ import Testing
             (#"{"field":"language","relation":"!=","value":"pt-BR"}"#, .language(.notEqual, "pt-br")),
             (#"{"field":"app_version","relation":">","value":"1.10.0"}"#, .appVersion(.greater, "1.10.0")),
             (#"{"field":"app_version","relation":"=","value":1.10}"#, .appVersion(.equal, "1.10")),
+            (#"{"field":"app_version","relation":"!=","value":"1.2-beta"}"#, .appVersion(.notEqual, "1.2-beta")),
             (#"{"field":"session_count","relation":"<","value":"5"}"#, .sessionCount(.less, 5)),
             (#"{"field":"session_count","relation":"!=","value":5.0}"#, .sessionCount(.notEqual, 5)),
             (#"{"field":"last_session","relation":">","hours_ago":"1.1"}"#, .lastSession(.greater, hoursAgo: 1.1)),
@@ -112,10 +127,36 @@ import Testing
             (#"{"field":"tag","relation":"="}"#, "key is required"), (#"{"field":"tag","key":"k"}"#, "relation is required"),
             (#"{"field":"tag","key":"k","relation":"="}"#, "value is required"),
             (#"{"field":"tag","key":"k","relation":"~","value":"v"}"#, "~ is not a relation of this field"),
-            (#"{"field":"tag","key":"k","relation":">","value":"v"}"#, "value must be a number"),
+            (
+                #"{"field":"tag","key":"k","relation":">","value":"v"}"#,
+                "value must be a number, with two digits in its exponent at most"
+            ),
+            (
+                #"{"field":"tag","key":"k","relation":"<","value":"1e100"}"#,
+                "value must be a number, with two digits in its exponent at most"
+            ),
+            (
+                #"{"field":"tag","key":"k","relation":">","value":1e100}"#,
+                "value must be a number, with two digits in its exponent at most"
+            ),
+            (#"{"field":"app_version","relation":">","value":"1.2-beta"}"#, "value must be dotted numbers, such as 1.20.3"),
+            (#"{"field":"app_version","relation":"<","value":"latest"}"#, "value must be dotted numbers, such as 1.20.3"),
+            (
+                #"{"field":"app_version","relation":"<","value":"1234567890123456789"}"#,
+                "value must be dotted numbers, such as 1.20.3"
+            ),
             (#"{"field":"tag","key":"","relation":"exists"}"#, "key must be 1 to 128 bytes without control characters"),
             (#"{"field":"tag","key":"k","relation":"exists","value":"v"}"#, "value is not a key of this filter"),
-            (#"{"field":"tag","key":"k","relation":"=","value":true}"#, "value must be a string or a number"),
+            (#"{"field":"tag","key":"k","relation":"=","value":{}}"#, "value must be a string, a number, true or false"),
+            (#"{"field":"tag","key":"k","relation":"=","value":"a\u0000"}"#, "value must be at most 256 bytes without NUL"),
+            (
+                #"{"field":"tag","key":"k","relation":"in_array","value":["a",null]}"#,
+                "value must be 1 to 20 values, as a list or separated by commas"
+            ),
+            (
+                #"{"field":"tag","key":"k","relation":"in_array","value":"a, "}"#,
+                "value must be 1 to 20 values, as a list or separated by commas"
+            ),
             (#"{"field":"tag","key":"k","relation":"=","value":"v","x":1}"#, "x is not a key of this filter"),
             (#"{"field":"tag","key":"k","relation":"time_elapsed_gt","value":"-1"}"#, "value must be a number from 0 to 1e11"),
             (#"{"field":"tag","key":"k","relation":"time_elapsed_gt","value":"1e999"}"#, "value must be a number"),
@@ -154,6 +195,18 @@ import Testing
         #expect(try errors("[\(Self.condition),\(entry)]") == ["filters[1]: \(message)"])
     }
 
+    @Test(
+        "takes what was accepted before it would be said to match nobody",
+        arguments: [
+            #"{"field":"tag","key":"k","relation":">","value":"1e100"}"#,
+            #"{"field":"app_version","relation":"<","value":"latest"}"#,
+        ])
+    func stored(entry: String) throws {
+        let list = try JSONDocument(parsing: Array("[\(entry)]".utf8)).root
+        #expect(throws: FieldErrors.self) { try FilterParser.parse(list, field: "filters") }
+        #expect(try FilterParser.parse(list, field: "filters", isStored: true).branches.count == 1)
+    }
+
     @Test("reports every malformed entry")
     func reportsAll() throws {
         let entries = [Self.or, #"{"field":"x"}"#, Self.condition, "null", Self.or]
@@ -174,6 +227,11 @@ import Testing
             let value = Array(repeating: "v", count: count).joined(separator: ",")
             return #"[{"field":"tag","key":"k","relation":"in_array","value":"\#(value)"}]"#
         }
+        func tag(_ byteCount: Int) -> String {
+            #"[{"field":"tag","key":"k","relation":"=","value":"\#(String(repeating: "v", count: byteCount))"}]"#
+        }
+        #expect(try errors(tag(256)).isEmpty)
+        #expect(try errors(tag(257)) == ["filters[0]: value must be at most 256 bytes without NUL"])
         #expect(try errors(values(20)).isEmpty)
         #expect(try errors(values(21)).count == 1)
     }

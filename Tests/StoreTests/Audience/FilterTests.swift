@@ -1,5 +1,6 @@
 import Foundation
 import Gateway
+import JSON
 import PostgreSQL
 import TestSupport
 import Testing
@@ -59,7 +60,7 @@ import Testing
             let sql = AudienceSQL(audience)
             for text in [sql.source(withDevice: true), sql.deviceSource] {
                 // What is quoted is the pattern of a number; no text of a filter is.
-                #expect(!text.replacing("'\(AudienceSQL.numberPattern)'", with: "").contains("'"), "\(audience)")
+                #expect(!text.replacing("'\(TagNumber.pattern)'", with: "").contains("'"), "\(audience)")
                 #expect(text.contains("device.device_id > $3 and device.device_id <= $4"))
                 for lookUp in text.split(separator: "from device_tag as tag").dropFirst() {
                     lookUpCount += 1
@@ -72,6 +73,31 @@ import Testing
             #expect(sql.source(withDevice: false).contains("token.device_id > $3 and token.device_id <= $4"))
         }
         #expect(lookUpCount > 100)
+    }
+
+    @Test(
+        "reach every value that a tag may hold",
+        arguments: ["", " ", "a\nb", "\t", "\u{85}", "true", "1e100", "a,b", String(repeating: "v", count: 256)])
+    func reachValues(value: String) async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.addDevice(1) { $0.tags = ["k": value] }
+            try await fixture.addDevice(2) { $0.tags = ["k": "other"] }
+            let type = Int32(try #require(try await fixture.number("select type_id from activity_type")))
+            var writer = JSONWriter()
+            writer.string(value)
+            let literal = String(decoding: writer.bytes, as: UTF8.self)
+            let numbers = [try await fixture.deviceNumber(1), try await fixture.deviceNumber(2)]
+            for (relation, operand, expected) in [
+                ("=", literal, numbers[0]), ("!=", literal, numbers[1]), ("in_array", "[\(literal)]", numbers[0]),
+                ("not_in_array", "[\(literal)]", numbers[1]),
+            ] {
+                let list = #"[{"field":"tag","key":"k","relation":"\#(relation)","value":\#(operand)}]"#
+                let filters = try FilterParser.parse(try JSONDocument(parsing: Array(list.utf8)).root, field: "filters")
+                let audience = FrozenAudience(included: filters.branches, excluded: [])
+                #expect(FrozenAudience(json: audience.json) == audience)
+                #expect(try await Self.find(audience, type: type, fixture) == [expected], "\(relation) \(literal)")
+            }
+        }
     }
 
     @Test("find the same when read in windows")

@@ -55,6 +55,26 @@ import Testing
         }
     }
 
+    @Test("stored by an earlier version goes on to match nobody where a new one would be refused")
+    func storedEarlier() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.addDevice(1) { $0.tags = ["level": "7"] }
+            for (name, filter) in [
+                ("Levels", #"{"field":"tag","key":"level","relation":">","value":"1e-100"}"#),
+                ("Versions", #"{"field":"app_version","relation":"<","value":"latest"}"#),
+            ] {
+                _ = try await fixture.store.createSegment(
+                    NewSegment(id: nil, name: name, note: "", definition: Array("[\(filter)]".utf8)),
+                    application: fixture.application.id)
+                let result = try await fixture.store.preview(
+                    .segments(included: [name], excluded: []), activityType: StoreFixture.type,
+                    application: fixture.application.id)
+                guard case .counted(let preview) = result else { throw FixtureError.unexpected("\(result)") }
+                #expect(preview.matchedCount == 0)
+            }
+        }
+    }
+
     @Test("has a name of its own in its app, also after a change")
     func names() async throws {
         try await StoreFixture.with { fixture in

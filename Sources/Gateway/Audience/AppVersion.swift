@@ -1,10 +1,10 @@
 /// Versions that can be put in order.
-enum AppVersion {
+package enum AppVersion {
     /// Most digits of one number, so that it fits a bigint.
-    static let digitCount = 18
+    package static let digitCount = 18
 
     /// The numbers of `1.20.3`, without trailing zeros, so that `1.0` is `1`; nil for anything but dotted numbers.
-    static func parts(_ version: String) -> [Int64]? {
+    package static func parts(_ version: String) -> [Int64]? {
         var parts: [Int64] = []
         for part in version.split(separator: ".", omittingEmptySubsequences: false) {
             let digits = part.utf8
