@@ -99,6 +99,12 @@ import Testing
             #expect(registered.status == 201, "\(registered.text)")
             let start = #","activity_type":"Match","token":"\#(Self.token)-2""#
             #expect(try await tell("/v1/live-activities/start-tokens", start).status == 200)
+            // The other device has a token of another type.
+            let preview = try await gateway.send(
+                "POST", "/v1/audiences/preview", key: gateway.app.restKey,
+                body: #"{"activity_type":"Match","included_segments":["All"]}"#)
+            #expect(preview.number("matched") == 2 && preview.number("reachable") == 1, "\(preview.text)")
+            #expect(preview.text.contains(#""environments":{"production":0,"sandbox":0},"fcm":{"android":1,"ios":0},"#))
             let started = try await gateway.send(
                 "POST", "/apps/\(gateway.app.id)/activities/activity/Match", key: gateway.app.restKey,
                 body: #"{"event":"start","activity_id":"m","name":"n","event_attributes":{"home":"A"},"#

@@ -142,6 +142,75 @@ import Testing
         }
     }
 
+    @Test("let devices on them report taps and receipts of the start and of what the channel gets")
+    func reports() async throws {
+        try await Deployment.run { gateway in
+            try await gateway.registerDevice(1, os: "18.0")
+            try await gateway.switchChannels()
+            try await gateway.waitForFreeChannels()
+            let start = try #require(try await gateway.start("match-1")["id"])
+            _ = try await gateway.waitUntilFinished(start)
+            #expect(try await gateway.channel(of: "match-1") != nil)
+            let begun = try await gateway.tap(1, activity: "match-1")
+            #expect(begun.status == 200 && begun["notification_id"] == start, "\(begun.text)")
+            let update = try #require(try await gateway.push("update", "match-1")["id"])
+            _ = try await gateway.waitUntilFinished(update)
+            for named in [update, nil] {
+                let tapped = try await gateway.tap(1, activity: "match-1", notification: named)
+                #expect(tapped.status == 200 && tapped["notification_id"] == update, "\(tapped.text)")
+            }
+            let device = try await gateway.send(
+                "POST", "/v1/devices", key: gateway.app.clientKey,
+                body: #"{"push_token":"\#(Deployment.token("device", 1))","platform":"ios"}"#)
+            let report =
+                #""app_id":"\#(gateway.app.id)","player_id":"\#(try #require(device["subscription_id"]))","device_type":0,"#
+                + #""live_activity_id":"match-1","live_activity_type":"\#(Deployment.activityType)""#
+            for notification in [start, update] {
+                let receipt = try await gateway.send(
+                    "PUT", "/notifications/\(notification)/report_received", key: gateway.app.clientKey, body: "{\(report)}")
+                #expect(receipt.status == 200, "\(receipt.text)")
+            }
+            let click = try await gateway.send(
+                "POST", "/apps/\(gateway.app.id)/live_activities/match-1/click", key: gateway.app.clientKey,
+                body: #"{\#(report),"click_id":"6f0f3d5e-7d9c-4c1b-8a4b-1d2e3f405162","notificationId":"\#(update)"}"#)
+            #expect(click.status == 200 && click["notification_id"] == update, "\(click.text)")
+            let message = try await gateway.send(
+                "GET", "/notifications/\(update)?app_id=\(gateway.app.id)", key: gateway.app.restKey)
+            #expect(message.number("received") == 1 && message.number("converted") == 1, "\(message.text)")
+            #expect(try await gateway.summary(of: update).number("clicks") == 3)
+        }
+    }
+
+    @Test("leave their room in what a preview measures: what it says fits is accepted, and one byte more is not")
+    func previewedSize() async throws {
+        try await Deployment.run { gateway in
+            try await gateway.registerDevice(1, os: "18.0")
+            try await gateway.switchChannels()
+            func content(_ count: Int) -> String {
+                #""event_attributes":{"home":"A"},"event_updates":{"p":"\#(String(repeating: "x", count: count))"},"#
+                    + #""headings":{"en":"Go"},"contents":{"en":"Now"},"included_segments":["All"]"#
+            }
+            func preview(_ count: Int) async throws -> Int64 {
+                let answer = try await gateway.send(
+                    "POST", "/v1/audiences/preview", key: gateway.app.restKey,
+                    body: #"{"activity_type":"\#(Deployment.activityType)",\#(content(count))}"#)
+                #expect(answer.status == 200, "\(answer.text)")
+                return try #require(answer.number("payload_bytes"))
+            }
+            func start(_ count: Int, _ activity: String) async throws -> Answer {
+                try await gateway.send(
+                    "POST", "/apps/\(gateway.app.id)/activities/activity/\(Deployment.activityType)", key: gateway.app.restKey,
+                    body: #"{"event":"start","activity_id":"\#(activity)","name":"n",\#(content(count))}"#)
+            }
+            let fitting = try await 4_096 - Int(preview(0))
+            #expect(try await preview(fitting) == 4_096)
+            #expect(try await start(fitting, "fits").status == 201)
+            #expect(try await preview(fitting + 1) == 4_097)
+            let refused = try await start(fitting + 1, "does-not")
+            #expect(refused.status == 400 && refused.text.contains("4097"), "\(refused.text)")
+        }
+    }
+
     @Test("of others with the same key are left alone and counted")
     func foreign() async throws {
         try await Deployment.run { gateway in

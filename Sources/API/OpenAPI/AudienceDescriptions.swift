@@ -28,6 +28,7 @@ enum AudienceDescriptions {
                     .object([
                         ("matched", .count), ("reachable", .count),
                         ("environments", .object([("production", .count), ("sandbox", .count)])),
+                        ("fcm", .object([("android", .count), ("ios", .count)])),
                         ("unreachable", unreachable), ("unknown_entries", .count),
                         ("payload", .nullable(.anyObject)), ("payload_bytes", .nullable(.count)), ("payload_limit", .count),
                     ])))
@@ -37,6 +38,9 @@ enum AudienceDescriptions {
             .field(
                 "event_attributes", .requires("event_updates"),
                 body: #"{"activity_type":"MatchAttributes","included_segments":["All"],"event_attributes":{"home":"Lions"}}"#),
+            .field(
+                "filters[0]", .filter(.badValue("value", expected: "dotted numbers, such as 1.20.3")),
+                body: #"{"activity_type":"MatchAttributes","filters":[{"field":"app_version","relation":">","value":"latest"}]}"#),
         ])
 
     static let countUnsaved = RouteDescription(
@@ -50,8 +54,8 @@ enum AudienceDescriptions {
                 200, "Nothing is stored.",
                 .json(
                     .object([
-                        ("count", .count), ("uncapped_count", .count), ("cap_applied", .literals("false")),
-                        ("mobile_suppressed", .count), ("mobile_excluded_count", .count),
+                        ("count", .count), ("uncapped_count", .nullable(.count)), ("cap_applied", .literals("false")),
+                        ("mobile_suppressed", .literals("false")), ("mobile_excluded_count", .count),
                     ])))
         ],
         errors: [

@@ -18,7 +18,7 @@ struct AudienceRoutes: Sendable {
         try checks.finish()
         guard let type, let audience else { preconditionFailure("a required field is neither there nor reported") }
         let counted = try await count(audience, activityType: type, application: application)
-        let largest = content.map(largestBody)
+        let largest = content.map { largestBody($0, application: application) }
         return .json(status: 200) { writer in
             counted.write(to: &writer)
             writer.key("payload")
@@ -42,9 +42,11 @@ struct AudienceRoutes: Sendable {
         let counted = try await count(audience, activityType: nil, application: application)
         return .json(status: 200) { writer in
             writer.member("count", counted.matchedCount)
-            writer.member("uncapped_count", counted.matchedCount)
+            // There only where a plan's cap was applied; here is none.
+            writer.key("uncapped_count")
+            writer.null()
             writer.member("cap_applied", false)
-            writer.member("mobile_suppressed", 0)
+            writer.member("mobile_suppressed", false)
             writer.member("mobile_excluded_count", 0)
         }
     }
@@ -61,9 +63,9 @@ struct AudienceRoutes: Sendable {
         }
     }
 
-    /// The largest body of all languages: what the limit is compared with.
-    private func largestBody(_ content: PushContent) -> [UInt8] {
-        let bodies = renderer.bodies(of: content, form: PayloadForm(service: .apnsProduction), timestamp: now())
+    /// The largest body of all languages, in the form that a start is measured in: what the limit is compared with.
+    private func largestBody(_ content: PushContent, application: Application) -> [UInt8] {
+        let bodies = renderer.bodies(of: content, form: PayloadForm(measuringStartOf: application), timestamp: now())
         return bodies.max { $0.count < $1.count } ?? []
     }
 
@@ -91,6 +93,11 @@ extension AudiencePreview {
         writer.beginObject()
         writer.member(PushEnvironment.production.name, productionCount)
         writer.member(PushEnvironment.sandbox.name, sandboxCount)
+        writer.endObject()
+        writer.key("fcm")
+        writer.beginObject()
+        writer.member(DevicePlatform.android.name, androidCount)
+        writer.member(DevicePlatform.ios.name, relayedCount)
         writer.endObject()
         writer.key("unreachable")
         writer.beginObject()

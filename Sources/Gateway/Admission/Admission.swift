@@ -47,8 +47,10 @@ package struct Admission: Sendable {
             return .decided(earlier)
         }
         if let staleDate = command.content.staleDate, staleDate < now() { return .stale }
-        let joinsChannels = application.usesChannels && command.content.instance == nil
-        if let byteCount = excessByteCount(of: command.content, joinsChannels: joinsChannels) {
+        // Live notifications are one person's and take no channel.
+        let isOfOne = command.content.instance != nil
+        let form = isOfOne ? PayloadForm(service: .apnsProduction) : PayloadForm(measuringStartOf: application)
+        if let byteCount = excessByteCount(of: command.content, form: form) {
             return .tooLarge(byteCount: byteCount, limit: AdmissionLimits.payloadByteCount)
         }
         return .decided(try await ledger.accept(command, application: application))
@@ -59,17 +61,15 @@ package struct Admission: Sendable {
         if case .refused(let seconds) = try await ledger.admitCall(of: application.id) {
             return .rateLimited(retryAfterSeconds: seconds)
         }
-        if let byteCount = excessByteCount(of: command.content) {
+        if let byteCount = excessByteCount(of: command.content, form: PayloadForm(service: .apnsProduction)) {
             return .tooLarge(byteCount: byteCount, limit: AdmissionLimits.payloadByteCount)
         }
         return .decided(try await ledger.accept(command, application: application))
     }
 
     /// The size of the largest body when APNs would refuse it. The clock has ten digits until 2286, as the final one.
-    private func excessByteCount(of content: PushContent, joinsChannels: Bool = false) -> Int? {
-        let channelID = joinsChannels ? String(repeating: "=", count: AdmissionLimits.channelIDByteCount) : nil
-        let byteCount = renderer.largestByteCount(
-            of: content, form: PayloadForm(service: .apnsProduction, channelID: channelID), timestamp: now())
+    private func excessByteCount(of content: PushContent, form: PayloadForm) -> Int? {
+        let byteCount = renderer.largestByteCount(of: content, form: form, timestamp: now())
         return byteCount > AdmissionLimits.payloadByteCount ? byteCount : nil
     }
 }

@@ -24,6 +24,12 @@ package struct PayloadForm: Hashable, Sendable {
         self.attributesType = attributesType
         self.channelID = channelID
     }
+    /// The form in which the size of a start is measured before it is accepted: with room for a channel's identifier where the app puts
+    /// devices on channels. Which channel it will be, and whether there is one, is not known yet.
+    package init(measuringStartOf application: Application) {
+        let room = String(repeating: "=", count: AdmissionLimits.channelIDByteCount)
+        self.init(service: .apnsProduction, channelID: application.usesChannels ? room : nil)
+    }
 }
 
 /// Turns content into the JSON a push service takes.

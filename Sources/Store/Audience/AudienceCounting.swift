@@ -67,9 +67,10 @@ extension AudiencePreview {
     fileprivate init(_ row: QueryResult) {
         self.init(
             matchedCount: row.int64(row: 0, column: 0), productionCount: row.int64(row: 0, column: 1),
-            sandboxCount: row.int64(row: 0, column: 2), wrongEnvironmentCount: row.int64(row: 0, column: 3),
-            removedCount: row.int64(row: 0, column: 4), disabledCount: row.int64(row: 0, column: 5),
-            unknownEntryCount: row.columnCount > 6 ? row.int64(row: 0, column: 6) : 0)
+            sandboxCount: row.int64(row: 0, column: 2), androidCount: row.int64(row: 0, column: 3),
+            relayedCount: row.int64(row: 0, column: 4), wrongEnvironmentCount: row.int64(row: 0, column: 5),
+            removedCount: row.int64(row: 0, column: 6), disabledCount: row.int64(row: 0, column: 7),
+            unknownEntryCount: row.columnCount > 8 ? row.int64(row: 0, column: 8) : 0)
     }
 }
 
@@ -83,10 +84,12 @@ enum CountingStatements {
 
     private static let badToken = DeliveryReason.badDeviceToken.rawValue
 
-    /// Devices, those with a start token of each environment, and why others have none; each device is one row.
+    /// Devices, those with a start token of each service that takes starts, and why others have none; each device is one row.
     static let counts = """
-        count(*), count(*) filter (where held.service = \(PushEnvironment.production.rawValue)), \
-        count(*) filter (where held.service = \(PushEnvironment.sandbox.rawValue)), \
+        count(*), count(*) filter (where held.service = \(PushService.apnsProduction.rawValue)), \
+        count(*) filter (where held.service = \(PushService.apnsSandbox.rawValue)), \
+        count(*) filter (where held.service = \(PushService.fcm.rawValue)), \
+        count(*) filter (where held.service = \(PushService.fcmToAPNs.rawValue)), \
         count(*) filter (where held.service is null and removed.status = \(badToken)), \
         count(*) filter (where held.service is null and removed.status <> \(badToken)), \
         count(*) filter (where held.service is null and removed.status is null and not device.notifications_enabled)

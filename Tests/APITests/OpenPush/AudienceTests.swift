@@ -8,8 +8,8 @@ import Testing
     private let api = TestAPI()
     private static let body = Body([("activity_type", #""Game""#), ("included_segments", #"["All"]"#)])
     private static let counts =
-        #"{"matched":16,"reachable":7,"environments":{"production":6,"sandbox":1},"unreachable":{"no_token":3,"disabled":3,"#
-        + #""wrong_environment":1,"token_removed":2},"unknown_entries":2"#
+        #"{"matched":21,"reachable":12,"environments":{"production":6,"sandbox":1},"fcm":{"android":3,"ios":2},"#
+        + #""unreachable":{"no_token":3,"disabled":3,"wrong_environment":1,"token_removed":2},"unknown_entries":2"#
 
     @Test("says who matches, who would be reached and why the others would not")
     func counts() async {
@@ -27,6 +27,15 @@ import Testing
             .with("headings", #"{"en":"Go"}"#).with("contents", #"{"en":"Now"}"#)
         let response = await api.send("POST", "/v1/audiences/preview", content.text)
         #expect(response.text == Self.counts + #","payload":{"aps":{}},"payload_bytes":10,"payload_limit":4096}"#)
+    }
+
+    @Test("measures the body with room for a channel where a start would be measured so", arguments: [false, true])
+    func measures(usesChannels: Bool) async {
+        api.ports.with { $0.hasBroadcastChannels = usesChannels }
+        let content = Self.body.with("event_attributes", #"{"home":"A"}"#).with("event_updates", #"{"score":0}"#)
+        _ = await api.send("POST", "/v1/audiences/preview", content.text)
+        let room = String(repeating: "=", count: 64)
+        #expect(api.ports.with { $0.forms } == [PayloadForm(service: .apnsProduction, channelID: usesChannels ? room : nil)])
     }
 
     @Test(
@@ -58,7 +67,7 @@ import Testing
         #expect(response.status == 200)
         #expect(
             response.text
-                == #"{"count":16,"uncapped_count":16,"cap_applied":false,"mobile_suppressed":0,"mobile_excluded_count":0}"#)
+                == #"{"count":21,"uncapped_count":null,"cap_applied":false,"mobile_suppressed":false,"mobile_excluded_count":0}"#)
         #expect(api.ports.with { $0.previewTypes } == [nil])
         let other = await api.send(
             "POST", "/notifications/count-unsaved", body.with("app_id", "\"\(TestAPI.identifier)\"").text)

@@ -22,6 +22,8 @@ final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, 
         var bodyByteCount = 0
         /// The body itself; nil for one of `bodyByteCount` bytes.
         var bodyText: String?
+        /// In which bodies were rendered.
+        var forms: [PayloadForm] = []
         var starts: [StartCommand] = []
         var updates: [UpdateCommand] = []
         var admittedCalls = 0
@@ -45,6 +47,9 @@ final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, 
         var hasAlias = true
         var access = DeviceAccess()
         var hasLiveNotifications = true
+        var hasBroadcastChannels = false
+        /// What the app is for.
+        var platforms: [DevicePlatform] = [.ios]
         var userRegistration = UserRegistration.registered(FakePorts.userDevice, isNew: true)
         var userChange = UserChange.changed([FakePorts.userDevice])
         var userRegistrations: [DeviceRegistration] = []
@@ -65,8 +70,8 @@ final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, 
         var segmentRequests: [String] = []
         var preview = PreviewResult.counted(
             AudiencePreview(
-                matchedCount: 16, productionCount: 6, sandboxCount: 1, wrongEnvironmentCount: 1, removedCount: 2,
-                disabledCount: 3, unknownEntryCount: 2))
+                matchedCount: 21, productionCount: 6, sandboxCount: 1, androidCount: 3, relayedCount: 2,
+                wrongEnvironmentCount: 1, removedCount: 2, disabledCount: 3, unknownEntryCount: 2))
         var previewTypes: [String?] = []
 
         var summary: NotificationSummary?
@@ -131,10 +136,14 @@ final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, 
     }
     private var application: Application {
         let base = Self.application
-        return Application(
-            id: base.id, publicID: base.publicID, name: base.name, bundleID: base.bundleID, providerKey: base.providerKey,
-            defaultEnvironment: base.defaultEnvironment, deviceAccess: state.withLock { $0.access },
-            hasLiveNotifications: state.withLock { $0.hasLiveNotifications })
+        return state.withLock {
+            Application(
+                id: base.id, publicID: base.publicID, name: base.name,
+                bundleID: $0.platforms.contains(.ios) ? base.bundleID : nil, providerKey: base.providerKey,
+                androidPackageName: $0.platforms.contains(.android) ? "com.example.score" : nil,
+                defaultEnvironment: base.defaultEnvironment, deviceAccess: $0.access,
+                hasLiveNotifications: $0.hasLiveNotifications, hasBroadcastChannels: $0.hasBroadcastChannels)
+        }
     }
 
     // Admission.
@@ -164,7 +173,10 @@ final class FakePorts: PrincipalDirectory, NotificationLedger, PayloadRenderer, 
         FanOutProgress(acceptedCount: 0, isFinished: false)
     }
     func render(_ content: PushContent, form: PayloadForm, timestamp: Int64, alert: LocalizedAlert?) -> [UInt8] {
-        state.withLock { state in state.bodyText.map { Array($0.utf8) } ?? Array(repeating: 0, count: state.bodyByteCount) }
+        state.withLock { state in
+            state.forms.append(form)
+            return state.bodyText.map { Array($0.utf8) } ?? Array(repeating: 0, count: state.bodyByteCount)
+        }
     }
     func waitForFirstAcceptance(of notification: AcceptedNotification, timeout: Duration) async -> FirstAcceptance {
         state.withLock {

@@ -13,12 +13,12 @@ import Testing
         #expect(row.clickThrough == share)
     }
 
-    @Test("counts a device that matches as reachable in one environment, or as one without a token for one reason")
+    @Test("counts a device that matches as reachable in one environment or through FCM, or as one without a token for one reason")
     func preview() {
         let preview = AudiencePreview(
-            matchedCount: 20, productionCount: 6, sandboxCount: 1, wrongEnvironmentCount: 1, removedCount: 2, disabledCount: 3,
-            unknownEntryCount: 4)
-        #expect(preview.reachableCount == 7 && preview.tokenlessCount == 7)
+            matchedCount: 23, productionCount: 6, sandboxCount: 1, androidCount: 2, relayedCount: 1, wrongEnvironmentCount: 1,
+            removedCount: 2, disabledCount: 3, unknownEntryCount: 4)
+        #expect(preview.reachableCount == 10 && preview.tokenlessCount == 7)
     }
 
     @Test("names a push by a UUID of version 8 that differs by notification and by device")

@@ -62,6 +62,46 @@ import Testing
         }
     }
 
+    @Test("counts devices that FCM pushes to by themselves: a start reaches them")
+    func countsFCM() async throws {
+        try await StoreFixture.with { fixture in
+            var fixture = fixture
+            let account = ApplicationCredentials.ServiceAccount(
+                account: FCMAccount(projectID: "example-project", keyID: "abcdef0123"), json: Array("{}".utf8))
+            let created = try await fixture.store.createApplication(
+                name: "Relayed",
+                credentials: ApplicationCredentials(
+                    bundleID: "com.example.relayed", androidPackageName: "com.example.android", serviceAccount: account),
+                environment: .production)
+            guard case .created(let application) = created else { throw FixtureError.noApplication }
+            fixture.application = application
+            // Three phones on Android, one of them without a token, and two on iOS behind FCM.
+            for number in 1...5 {
+                try await fixture.addDevice(number, type: number == 3 ? nil : StoreFixture.type) {
+                    $0.platform = number <= 3 ? .android : .ios
+                    $0.externalID = "user-\(number)"
+                }
+            }
+            let expected = AudiencePreview(
+                matchedCount: 5, productionCount: 0, sandboxCount: 0, androidCount: 2, relayedCount: 2, unknownEntryCount: 0)
+            #expect(expected.reachableCount == 4 && expected.tokenlessCount == 1)
+            let aliases = (1...5).map { AliasReference(label: "external_id", identifier: "user-\($0)") }
+            let audiences: [Audience] = [
+                .segments(included: ["All"], excluded: []), .aliases(aliases),
+                .subscriptions(try await Self.subscriptions(fixture)),
+                try Self.filters(#"[{"field":"country","relation":"not_exists"}]"#),
+            ]
+            let worker = try await fixture.store.registerWorker(node: "a")
+            for (number, audience) in audiences.enumerated() {
+                let result = try await fixture.store.preview(
+                    audience, activityType: StoreFixture.type, application: fixture.application.id)
+                #expect(result == .counted(expected), "\(audience)")
+                let start = try await fixture.accept(StoreFixture.start("match-\(number)", audience))
+                #expect(try await fixture.deliverEverything(worker)[start.id]?.count == 4)
+            }
+        }
+    }
+
     @Test("says why devices are not reached, until they register another token")
     func reasons() async throws {
         try await StoreFixture.with { fixture in
