@@ -78,9 +78,19 @@ struct EventStreamTests {
             if let answer = try await overHTTP2 {
                 #expect(try last("finished", in: answer.text)["accepted"]?.integer == 5)
             }
-            let again = try await gateway.client().send(
-                "GET", path, headers: ["authorization": "Key \(gateway.app.readKey)", "last-event-id": "finished"])
-            #expect(again.status == 204)
+            let whole = try await gateway.send("GET", path, key: gateway.app.readKey)
+            let id = try #require(whole.text.split(separator: "\n").last { $0.hasPrefix("id: ") }).dropFirst(4)
+            func comeBack() async throws -> (status: Int, text: String) {
+                let answer = try await gateway.client().send(
+                    "GET", path, headers: ["authorization": "Key \(gateway.app.readKey)", "last-event-id": String(id)])
+                return (answer.status, answer.text)
+            }
+            #expect(try await comeBack().status == 204)
+            // A tap is news, also after the end.
+            #expect(try await gateway.tap(1, activity: "match-1", notification: start).status == 200)
+            let tapped = try await comeBack()
+            #expect(tapped.status == 200)
+            #expect(try last("finished", in: tapped.text)["clicks"]?.integer == 1)
         }
     }
 

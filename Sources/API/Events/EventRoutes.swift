@@ -20,9 +20,10 @@ struct EventRoutes: Sendable {
         guard let summary else { throw .unknownNotification }
         let lastEventID = request.headers["last-event-id"]
         let isFinished = summary.state == .finished
-        // The one answer that makes a browser stop coming back.
-        if isFinished, lastEventID == ServerSentEvent.finishedID { return HTTPResponse(status: 204) }
         let event = ServerSentEvent(totals: summary)
+        // The one answer that makes a browser stop coming back: only for who has these totals, since a device that joins late opens the
+        // fan-out once more, and taps go on.
+        if isFinished, lastEventID == event.id { return HTTPResponse(status: 204) }
         let news = event.id == lastEventID ? [] : event.bytes
         let headers: HTTPHeaders = [
             "content-type": "text/event-stream", "cache-control": "no-store",

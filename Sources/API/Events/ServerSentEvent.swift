@@ -4,8 +4,6 @@ import Security
 
 /// One event as the HTML standard lays it out (9.2, server-sent events), or a comment.
 struct ServerSentEvent: Equatable {
-    /// The identifier of the last event: whoever has it needs nothing more.
-    static let finishedID = "finished"
     /// Shows that the stream is alive.
     static let comment: [UInt8] = Array(":\n\n".utf8)
     /// How long the client waits before it comes back.
@@ -14,7 +12,8 @@ struct ServerSentEvent: Equatable {
     let id: String
     let bytes: [UInt8]
 
-    /// The totals of a notification. Equal totals have the same identifier, in every process and at any time.
+    /// The totals of a notification. Equal totals have the same identifier, in every process and at any time; their state is one of
+    /// them, so that nothing else has the identifier of totals that are finished.
     init(totals summary: NotificationSummary) {
         var writer = JSONWriter()
         writer.beginObject()
@@ -22,7 +21,7 @@ struct ServerSentEvent: Equatable {
         writer.endObject()
         let isFinished = summary.state == .finished
         let digest = SHA256.digest(writer.bytes)
-        id = isFinished ? Self.finishedID : Hexadecimal.encode(Array(digest.prefix(8)))
+        id = Hexadecimal.encode(Array(digest.prefix(8)))
         let head = "event: \(isFinished ? "finished" : "totals")\nid: \(id)\ndata: "
         bytes = Array(head.utf8) + writer.bytes + Array("\n\n".utf8)
     }

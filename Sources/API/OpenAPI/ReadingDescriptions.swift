@@ -33,7 +33,7 @@ enum ReadingDescriptions {
             .init(
                 200, "Events totals, and finished as the last; their data is what the notification's own route answers.",
                 .events(.named("Notification"))),
-            .init(204, "The fan-out has finished, and Last-Event-ID says that the client knows.", .none),
+            .init(204, "The fan-out has finished, and Last-Event-ID says that the client has its totals.", .none),
         ], errors: [isUnknown])
 
     static let notifications = RouteDescription(

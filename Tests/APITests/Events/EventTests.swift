@@ -84,7 +84,7 @@ import Testing
         await api.ticks.pass()
         let end = try #require(stream.take())
         #expect(end.isLast)
-        #expect(String(decoding: end.bytes, as: UTF8.self).hasPrefix("event: finished\nid: finished\ndata: {"))
+        #expect(String(decoding: end.bytes, as: UTF8.self).hasPrefix("event: finished\nid: "))
     }
 
     @Test("asks once a tick, however many dashboards look") func oneQuery() async throws {
@@ -129,9 +129,29 @@ import Testing
         set(accepted: 10, isFinished: true)
         let response = await open()
         #expect(response.stream == nil)
-        #expect(response.text.hasPrefix("retry: 2000\n\nevent: finished\nid: finished\ndata: {"))
-        let again = await open(lastEventID: "finished")
+        #expect(response.text.hasPrefix("retry: 2000\n\nevent: finished\nid: "))
+        let again = await open(lastEventID: event(response.text, "id"))
         #expect(again.status == 204 && again.stream == nil && again.body.isEmpty)
+    }
+
+    @Test("goes on for a client that saw the end, once a late joiner has opened the fan-out again, to an end with other totals")
+    func opensAgain() async throws {
+        set(accepted: 9, isFinished: true)
+        let first = try #require(event(await open().text, "id"))
+        set(accepted: 9)
+        let reopened = await open(lastEventID: first)
+        #expect(reopened.text.contains("event: totals\n"))
+        let stream = try stream(reopened)
+        set(accepted: 10, isFinished: true)
+        await api.ticks.pass()
+        #expect(text(stream)?.contains(#""accepted":10,"#) == true)
+        // One that slept through it is told as well.
+        let slept = await open(lastEventID: first)
+        #expect(slept.status == 200 && slept.stream == nil && slept.text.contains(#""accepted":10,"#))
+        let last = try #require(event(slept.text, "id"))
+        #expect(last != first)
+        #expect(await open(lastEventID: last).status == 204)
+        #expect(await open(lastEventID: "finished").status == 200)
     }
 
     @Test("ends when it has lasted long enough") func longest() async throws {
