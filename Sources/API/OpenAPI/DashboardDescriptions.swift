@@ -108,10 +108,13 @@ enum DashboardDescriptions {
                 200, "remaining is null while nothing has been claimed.",
                 .json(
                     .object(
-                        [("id", .uuid), ("app_id", .uuid), ("name", .name), ("isIos", .literals("true"))] + counts + [
+                        [("id", .uuid), ("app_id", .uuid), ("name", .name), ("isIos", .bool), ("isAndroid", .bool)] + counts + [
                             ("remaining", .nullable(.count)), ("queued_at", .seconds), ("send_after", .seconds),
                             ("completed_at", .nullable(.seconds)), ("canceled", .bool),
-                            ("platform_delivery_stats", .object([("ios", .object(counts))])), ("outcomes", .list(of: .anything)),
+                            (
+                                "platform_delivery_stats",
+                                .object([], optional: [("ios", .object(counts)), ("android", .object(counts))])
+                            ), ("outcomes", .list(of: .anything)),
                         ])))
         ],
         errors: [

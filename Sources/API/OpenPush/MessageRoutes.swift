@@ -25,7 +25,8 @@ struct MessageRoutes: Sendable {
         writer.member("id", "\(summary.publicID)")
         writer.member("app_id", "\(application.publicID)")
         writer.member("name", summary.name)
-        writer.member("isIos", true)
+        writer.member("isIos", application.bundleID != nil)
+        writer.member("isAndroid", application.androidPackageName != nil)
         let counts = MessageCounts(summary)
         counts.write(to: &writer)
         // Null as long as nobody has been found: the audience is still being read.
@@ -36,14 +37,25 @@ struct MessageRoutes: Sendable {
         writer.member("canceled", false)
         writer.key("platform_delivery_stats")
         writer.beginObject()
-        writer.key("ios")
-        writer.beginObject()
-        counts.write(to: &writer)
-        writer.endObject()
+        if let platform = onlyPlatform(of: application) {
+            writer.key(platform.name)
+            writer.beginObject()
+            counts.write(to: &writer)
+            writer.endObject()
+        }
         writer.endObject()
         writer.key("outcomes")
         writer.beginArray()
         writer.endArray()
+    }
+
+    /// The platform that all totals are of. They are not counted by platform, so an app on both has no such statistics.
+    private static func onlyPlatform(of application: Application) -> DevicePlatform? {
+        switch (application.bundleID != nil, application.androidPackageName != nil) {
+        case (true, false): .ios
+        case (false, true): .android
+        default: nil
+        }
     }
 }
 
@@ -51,10 +63,11 @@ struct MessageRoutes: Sendable {
 struct MessageCounts: Equatable {
     /// Reasons that mean that the device cannot be reached any more.
     static let unsubscribed: Set<DeliveryReason> = [
-        .unregistered, .expiredToken, .badDeviceToken, .deviceTokenNotForTopic, .tokenGone,
+        .unregistered, .expiredToken, .badDeviceToken, .deviceTokenNotForTopic, .tokenGone, .fcmUnregistered,
+        .fcmSenderIDMismatch,
     ]
 
-    /// Handed to APNs.
+    /// Handed to APNs or FCM.
     let successful: Int64
     /// The device is gone.
     let failed: Int64

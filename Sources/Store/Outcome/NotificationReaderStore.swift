@@ -37,7 +37,7 @@ extension Store: NotificationReader {
     package func activity(_ activityID: String, application: ApplicationID) async throws(StorageError) -> ActivitySummary? {
         let found = try await query(
             ReaderStatements.activity,
-            [.application(application), .text(activityID), .int64(ActivityWindow.endSeconds)])
+            [.application(application), .text(activityID), .int64(ActivityWindow.updateSeconds)])
         guard found.rowCount == 1 else { return nil }
         guard let channels = ActivityChannel.list(found, column: 5) else {
             throw .refused(sqlState: SQLStates.unreadableValue)
@@ -137,7 +137,7 @@ enum ReaderStatements {
             limit $3
             """)
 
-    /// The newest activity of a name: app, activity id, window in seconds.
+    /// The newest activity of a name: app, activity id, the window of updates in seconds.
     static let activity = Statement(
         name: "reader_activity",
         text: """

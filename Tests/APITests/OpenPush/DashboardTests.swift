@@ -118,11 +118,33 @@ import Testing
         #expect(response.status == 200)
         #expect(
             response.text
-                == #"{"id":"\#(Self.id)","app_id":"\#(TestAPI.app)","name":"goal","isIos":true,\#(counts),"remaining":2,"#
+                == #"{"id":"\#(Self.id)","app_id":"\#(TestAPI.app)","name":"goal","isIos":true,"isAndroid":false,\#(counts),"#
+                + #""remaining":2,"#
                 + #""queued_at":1772323199,"send_after":1772323199,"completed_at":1772323200,"canceled":false,"#
                 + #""platform_delivery_stats":{"ios":{\#(counts)}},"outcomes":[]}"#)
         #expect(await api.send("GET", "\(target)\(Self.id)").status == 403)
         let wrong = await api.send("GET", "/notifications/\(Self.id)")
         #expect(wrong.status == 400 && wrong.errorTexts == ["app_id: is required"])
+    }
+
+    @Test(
+        "of OneSignal read what is known by platform, and count what FCM calls dead as unsubscribed",
+        arguments: [([.ios, .android], nil), ([.android], "android"), ([.ios], "ios")] as [([DevicePlatform], String?)])
+    func platforms(_ platforms: [DevicePlatform], only: String?) async {
+        api.ports.with {
+            $0.platforms = platforms
+            $0.summary = NotificationSummary(
+                number: FakePorts.accepted.id, publicID: FakePorts.accepted.publicID, event: .start, activityID: "m",
+                activityType: "Game", name: "goal", state: .finished, targetedCount: 12, acceptedCount: 4, failedCount: 8,
+                unknownCount: 0,
+                reasons: [(.fcmUnregistered, 3), (.fcmSenderIDMismatch, 2), (.fcmQuotaExceeded, 2), (.tokenGone, 1)],
+                clickCount: 0, clickedDeviceCount: 0, createdAt: Self.moment, finishedAt: Self.moment)
+        }
+        let counts = #""successful":4,"failed":6,"errored":2,"converted":0,"received":0"#
+        let response = await api.send("GET", "/notifications/\(Self.id)?app_id=\(TestAPI.app)")
+        let (isIOS, isAndroid) = (platforms.contains(.ios), platforms.contains(.android))
+        #expect(response.text.contains(#""isIos":\#(isIOS),"isAndroid":\#(isAndroid),\#(counts),"#), "\(response.text)")
+        let statistics = only.map { #""\#($0)":{\#(counts)}"# } ?? ""
+        #expect(response.text.contains(#""platform_delivery_stats":{\#(statistics)},"#), "\(response.text)")
     }
 }

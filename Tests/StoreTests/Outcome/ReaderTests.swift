@@ -93,6 +93,16 @@ import Testing
                 "match-1", device: .pushToken(StoreFixture.pushToken(1)), application: fixture.application.id)
             activity = try await summary()
             #expect(activity.deviceCount == 1)
+            // As many as an update reaches: 8 hours after its start a device takes an end only.
+            try await fixture.session.execute(
+                "update update_token set started_at = unix_seconds(now()) - \(ActivityWindow.updateSeconds) - 60")
+            activity = try await summary()
+            #expect(activity.deviceCount == 0 && !activity.isEnded)
+            let update = UpdateCommand(activityID: "match-1", name: "late", content: StoreFixture.content(.update))
+            guard case .nobody = try await fixture.store.accept(update, application: fixture.application) else {
+                Issue.record("an update was accepted that no device takes")
+                return
+            }
             let end = try await fixture.accept(.end, of: "match-1")
             activity = try await summary()
             #expect(activity.isEnded && activity.deviceCount == 0 && activity.lastNotification == end.publicID)

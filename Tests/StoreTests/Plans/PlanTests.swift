@@ -8,7 +8,7 @@ import Testing
 @Suite("Plans at the size of a large app", .enabled(if: TestDatabase.isAvailable), .serialized, .largeDatabase)
 struct PlanTests {
     /// A statement with the arguments of one call, as SQL literals, and how many rows of a large table it may look at.
-    private struct Call {
+    struct Call {
         let statement: Statement
         let arguments: [String]
         let rows: Int
@@ -19,9 +19,9 @@ struct PlanTests {
         }
     }
 
-    private static func database() throws -> LargeDatabase { try #require(LargeDatabaseTrait.database) }
+    static func database() throws -> LargeDatabase { try #require(LargeDatabaseTrait.database) }
 
-    private static func judge(_ calls: [Call], _ database: LargeDatabase) async throws {
+    static func judge(_ calls: [Call], _ database: LargeDatabase) async throws {
         #expect(database.largeTables.isSuperset(of: ["device", "start_token", "device_tag", "device_alias", "update_token"]))
         for call in calls {
             for mode in StoreFixture.planModes {
@@ -219,7 +219,7 @@ struct PlanTests {
                 Call(ReaderStatements.number, [app, publicID]), Call(ReaderStatements.one, [app, publicID], rows: tapped),
                 Call(ReaderStatements.ofApplication, [app, last, "51"], rows: tapped),
                 Call(ReaderStatements.ofActivity, [app, last, "51", "'match-3'"]),
-                Call(ReaderStatements.activity, [app, "'match-0'", "\(ActivityWindow.endSeconds)"], rows: held),
+                Call(ReaderStatements.activity, [app, "'match-0'", "\(ActivityWindow.updateSeconds)"], rows: held),
             ], database)
     }
 
@@ -250,8 +250,8 @@ struct PlanTests {
 }
 
 extension PlanTests {
-    private static let tag = FilterCondition.tag(key: "club", .compares(.equal, "c3"))
-    private static let rare = FilterCondition.tag(key: "rare", .compares(.equal, "5000"))
+    static let tag = FilterCondition.tag(key: "club", .compares(.equal, "c3"))
+    static let rare = FilterCondition.tag(key: "rare", .compares(.equal, "5000"))
     private static let branches: [[FilterCondition]] = [
         [.country(.equal, "US"), tag], [.sessionCount(.greater, 100), .language(.notEqual, "en")],
     ]
