@@ -83,7 +83,12 @@ extension SenderTests.Broadcasts {
                     $0.answer = PushAnswer(.expiredProviderToken)
                     $0.isHeld = true
                 }
-                rig.script(.publish, count: 1) { $0.isHeld = true }
+                rig.simulator.script(
+                    .does { $0.isHeld = true },
+                    when: .when {
+                        $0.providerToken = 2
+                        $0.count = 1
+                    })
                 async let older = rig.sender.send(batch)
                 #expect(await rig.simulator.waitForRequests(2).count == 2)
                 clock.step(-600)
