@@ -22,40 +22,40 @@ extension PushPool {
             if let lane, lane.number == push.lane {
                 owner = lane
             } else {
-                if let lane { noticeAccepted(&good, of: lane, on: connection, now: now) }
+                if let lane { noticeAccepted(good, of: lane, on: connection, now: now) }
+                good.hasAccepted = false
                 owner = lanes.lane(push.lane)
                 lane = owner
             }
             if end.status == 200 {
                 good.acceptedCount += 1
-                good.isAcceptedUnnoticed = true
+                good.hasAccepted = true
                 good.prove(push.tokenGeneration)
                 owner.complete(Int(push.index), .accepted)
             } else {
-                // Refusals count in a row: what was accepted between two of them is noticed before the second.
-                noticeAccepted(&good, of: owner, on: connection, now: now)
+                // Refusals count in a row: what was accepted comes between those of one read, which have bodies and therefore end last.
+                noticeAccepted(good, of: owner, on: connection, now: now)
                 settle(end, of: push, in: owner, on: connection, &good, now: now)
             }
         }
         session.clearEvents()
-        if let lane { noticeAccepted(&good, of: lane, on: connection, now: now) }
-        noticeProven(&good)
+        if let lane { noticeAccepted(good, of: lane, on: connection, now: now) }
+        noticeProven(good)
         if good.acceptedCount > 0 { metrics.accepted.add(good.acceptedCount) }
     }
 
-    /// Pushes of a batch were accepted since the last time.
+    /// Notices it if pushes of a batch were accepted.
     private func noticeAccepted(
-        _ good: inout GoodAnswers, of lane: BatchLane, on connection: APNsConnection, now: ContinuousClock.Instant
+        _ good: GoodAnswers, of lane: BatchLane, on connection: APNsConnection, now: ContinuousClock.Instant
     ) {
-        guard good.isAcceptedUnnoticed else { return }
-        good.isAcceptedUnnoticed = false
+        guard good.hasAccepted else { return }
         noticeAnswer(on: connection, now: now)
         holds.accepted(application: lane.batch.application.id)
     }
 
-    /// Answers since the last time show that APNs took the provider token.
-    private func noticeProven(_ good: inout GoodAnswers) {
-        guard let generation = good.takeProvenGeneration(), minter.accepted(generation: generation) else { return }
+    /// Notices it if answers show that APNs took the provider token.
+    private func noticeProven(_ good: GoodAnswers) {
+        guard good.provenGeneration > 0, minter.accepted(generation: good.provenGeneration) else { return }
         logger.log(.info, "APNs accepts the provider token again", tokenFields(reason: "accepted"))
     }
 
@@ -112,7 +112,7 @@ extension PushPool {
             replace(connection, now: now)
             if !lane.putBackOnce(index) { lane.complete(index, verdict.outcome) }
         case .renewProviderToken, .countTokenRefusal, .holdProviderToken:
-            noticeProven(&good)
+            noticeProven(good)
             refuseToken(verdict, of: push, in: lane, on: connection, now: now)
         case .countApplicationRefusal:
             lane.complete(index, verdict.outcome)
@@ -180,20 +180,14 @@ extension PushPool {
     }
 }
 
-/// What the answers of one read say in favour of an app, a connection and a provider token, until it is noticed: a push costs no more
-/// than a store.
+/// What the answers of one read say in favour of an app, a connection and a provider token: a push costs no more than a store.
 private struct GoodAnswers {
     var acceptedCount = 0
-    /// Whether a push of the batch that is looked at was accepted since this was noticed last.
-    var isAcceptedUnnoticed = false
-    private var provenGeneration = 0
+    /// Whether a push of the batch that is looked at was accepted.
+    var hasAccepted = false
+    /// The newest token that APNs took; 0 when it took none.
+    private(set) var provenGeneration = 0
 
     /// APNs took the token of that generation.
     mutating func prove(_ generation: Int) { provenGeneration = max(provenGeneration, generation) }
-
-    /// The newest token that APNs took since the last time; nil when it took none.
-    mutating func takeProvenGeneration() -> Int? {
-        defer { provenGeneration = 0 }
-        return provenGeneration > 0 ? provenGeneration : nil
-    }
 }
