@@ -22,8 +22,8 @@ extension SenderTests {
             async let one = rig.sender.send(SenderRig.batch(100..<160))
             async let two = other.send(SenderRig.batch(200..<260))
             #expect(await rig.simulator.waitForRequests(122).count == 122)
-            rig.simulator.removeRules()
             await rig.simulator.release()
+            rig.simulator.removeRules()
             return [await one, await two]
         }
 
