@@ -4,8 +4,7 @@ import PostgreSQL
 enum ChunkClaimStatements {
     static let all = [
         durable, claimRetry, claimReady, startTokens, typedTokens, startPage, updateTokens, updatePage, settle, takeBack,
-        lockOwned,
-        giveBack,
+        lockOwned, giveBack,
     ]
 
     /// A claim must survive a crash of the server, or its devices would silently be started again.
