@@ -174,13 +174,14 @@ import Testing
     func isUnknownAgain() async throws {
         try await StoreFixture.with { fixture in
             for number in 1...2 { try await fixture.addDevice(number) }
-            let worker = try await fixture.store.registerWorker(node: "a")
+            let (worker, next) = (
+                try await fixture.store.registerWorker(node: "a"), try await fixture.store.registerWorker(node: "b")
+            )
             let start = try await fixture.accept(StoreFixture.start("match-1"))
             try await deliver(worker, fixture) { _ in true }
             #expect(try await fixture.store.resendUnknown(of: start.publicID) == .queued(deviceCount: 2))
             #expect(try await fixture.claim(worker) != nil)
             try await fixture.expire(worker)
-            let next = try await fixture.store.registerWorker(node: "b")
             #expect(try await fixture.deliverEverything(next).isEmpty)
             let summary = try await fixture.summary(start)
             #expect(summary.state == .finished && summary.unknownCount == 2 && summary.targetedCount == 2)

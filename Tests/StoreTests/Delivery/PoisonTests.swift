@@ -152,9 +152,10 @@ private final class Watch: Sendable {
             try await fixture.addDevice(1)
             try await fixture.hold("match-1", device: 1)
             let update = try await fixture.accept(.update, of: "match-1")
+            var workers: [WorkerID] = []
+            for number in 0..<10 { workers.append(try await fixture.store.registerWorker(node: "\(number)")) }
             var claims = 0
-            for number in 0..<10 {
-                let worker = try await fixture.store.registerWorker(node: "\(number)")
+            for worker in workers {
                 guard try await fixture.claim(worker) != nil else { break }
                 claims += 1
                 try await fixture.expire(worker)
