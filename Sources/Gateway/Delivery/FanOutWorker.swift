@@ -152,7 +152,8 @@ package actor FanOutWorker {
         for (owner, end) in unansweredClaims {
             let isOver = clock.instant() >= end
             try await queue.giveBackChunks(of: owner, except: finished.map(\.record.chunk) + Array(sending))
-            if isOver { unansweredClaims[owner] = nil }
+            // Meanwhile another claim may have come to be given back.
+            if isOver, unansweredClaims[owner] == end { unansweredClaims[owner] = nil }
         }
     }
 

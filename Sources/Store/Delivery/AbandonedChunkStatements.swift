@@ -32,6 +32,7 @@ enum AbandonedChunkStatements {
             returning \(ChunkClaimStatements.claimed(from: "picked"))
             """)
 
+    // Devices of a list that have their outcome by now were counted with that, too: once is taken back.
     /// Closes one abandoned chunk whose pushes may have left and must not leave again: notification, worker.
     static let recordUnknown = Statement(
         name: "chunk_record_unknown",
@@ -63,11 +64,15 @@ enum AbandonedChunkStatements {
                             when \(ActivityEvent.end.rawValue) then \(ActivityWindow.endSeconds)
                             else \(ActivityWindow.updateSeconds) end
                         and not \(ChunkClaimStatements.waitsByItself(of: "picked.notification_id"))) as held
-                on conflict do nothing)
+                on conflict do nothing
+                returning 1)
             update fan_out_chunk as chunk
             set state = 2, owner = $2, epoch = chunk.epoch + 1, closed_at = clock_timestamp(),
-                unknown = chunk.unknown + coalesce(
-                    cardinality(chunk.devices), chunk.targeted - chunk.accepted - chunk.failed - chunk.unknown)
+                targeted = chunk.targeted - case when chunk.devices is null then 0
+                    else cardinality(chunk.devices) - (select count(*)::int from told) end,
+                unknown = chunk.unknown + case when chunk.devices is null
+                    then chunk.targeted - chunk.accepted - chunk.failed - chunk.unknown
+                    else (select count(*)::int from told) end
             from picked
             where chunk.notification_id = picked.notification_id and chunk.number = picked.number
             returning 1

@@ -38,6 +38,8 @@ enum FanOutStatements {
             where notification_id = $1
             """)
 
+    // A device that told another token meanwhile may have been sent the state under that: what has its outcome was counted as targeted with
+    // it, and once more here, which is taken back.
     /// Closes the chunks nobody claimed of superseded fan-outs.
     static let dropReadyChunks = Statement(
         name: "fan_out_drop_ready_chunks",
@@ -54,13 +56,20 @@ enum FanOutStatements {
                 select notification_id, device_id, milliseconds_after(notification_id, clock_timestamp()),
                     \(DeliveryReason.superseded.rawValue)
                 from ready, unnest(devices) as device_id
-                on conflict do nothing)
+                on conflict do nothing
+                returning notification_id, device_id),
+            counted as (
+                select ready.notification_id, ready.number, ready.total, case when ready.devices is null then ready.total else (
+                    select count(*)::int from told
+                    where told.notification_id = ready.notification_id and told.device_id = any(ready.devices)) end as failed
+                from ready)
             update fan_out_chunk as chunk
-            set state = 2, closed_at = clock_timestamp(), failed = chunk.failed + ready.total,
+            set state = 2, closed_at = clock_timestamp(), targeted = chunk.targeted - (counted.total - counted.failed),
+                failed = chunk.failed + counted.failed,
                 reasons = add_counts(
-                    chunk.reasons, jsonb_build_object('\(DeliveryReason.superseded.rawValue)', ready.total))
-            from ready
-            where chunk.notification_id = ready.notification_id and chunk.number = ready.number
+                    chunk.reasons, jsonb_build_object('\(DeliveryReason.superseded.rawValue)', counted.failed))
+            from counted
+            where chunk.notification_id = counted.notification_id and chunk.number = counted.number
             """)
 
     /// Ends what waits for another try in superseded fan-outs; late joiners simply go, they were never counted.
@@ -77,18 +86,23 @@ enum FanOutStatements {
                     \(DeliveryReason.superseded.rawValue)
                 from dropped
                 where is_targeted
-                on conflict do nothing),
+                on conflict do nothing
+                returning notification_id, device_id),
             counted as (
-                select notification_id, count(*)::int as total from dropped where is_targeted group by notification_id),
+                select dropped.notification_id, count(told.device_id)::int as failed,
+                    count(*)::int - count(told.device_id)::int as known
+                from dropped left join told using (notification_id, device_id)
+                where dropped.is_targeted
+                group by dropped.notification_id),
             numbered as (
                 update fan_out
                 set chunk_count = chunk_count + 1
                 from counted
                 where fan_out.notification_id = counted.notification_id
-                returning fan_out.notification_id, fan_out.chunk_count - 1 as number, counted.total)
-            insert into fan_out_chunk (notification_id, number, state, is_retry, closed_at, failed, reasons)
-            select notification_id, number, 2, true, clock_timestamp(), total,
-                jsonb_build_object('\(DeliveryReason.superseded.rawValue)', total)
+                returning fan_out.notification_id, fan_out.chunk_count - 1 as number, counted.failed, counted.known)
+            insert into fan_out_chunk (notification_id, number, state, is_retry, closed_at, targeted, failed, reasons)
+            select notification_id, number, 2, true, clock_timestamp(), -known, failed,
+                add_counts('{}', jsonb_build_object('\(DeliveryReason.superseded.rawValue)', failed))
             from numbered
             """)
 

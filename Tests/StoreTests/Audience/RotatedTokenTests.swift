@@ -118,6 +118,43 @@ import Testing
         }
     }
 
+    /// Where the push under the former token is when a newer state comes.
+    enum Place: CaseIterable {
+        case waitsForAnotherTry, givenBack, withDeadWorker
+    }
+
+    @Test(
+        "that took the state counts its device once although the push under the former one never ended, and a newer state comes",
+        arguments: Place.allCases)
+    func formerNeverEnds(place: Place) async throws {
+        try await Self.with { fixture, worker, state, sent in
+            let other = try await fixture.store.registerWorker(node: "b")
+            var deferred = Self.record(sent, .accepted)
+            let first = try #require(deferred.deliveries.firstIndex { $0.device == sent.devices[0] })
+            deferred.deliveries.remove(at: first)
+            deferred.retries = [RetryRecord(device: sent.devices[0], attempt: 1, notBefore: UnixMilliseconds(rawValue: 1))]
+            if place != .waitsForAnotherTry {
+                // The first push is one of a list, as retries are.
+                #expect(try await fixture.store.record([deferred], worker: worker) == [])
+                #expect(try await fixture.claim(worker)?.devices == [sent.devices[0]])
+            }
+            try await fixture.hold("match-1", device: 1, token: Self.rotated)
+            let late = try #require(try await fixture.claim(other))
+            #expect(late.devices == [sent.devices[0]] && late.tokens[0] == Self.rotated)
+            #expect(try await fixture.store.record([StoreFixture.record(late, .update)], worker: other) == [])
+            switch place {
+            case .waitsForAnotherTry: #expect(try await fixture.store.record([deferred], worker: worker) == [])
+            case .givenBack: try await fixture.store.giveBackChunks(of: worker, except: [])
+            case .withDeadWorker: try await fixture.expire(worker)
+            }
+            let newer = try await fixture.accept(.update, of: "match-1")
+            #expect(try await fixture.deliverEverything(other) == [newer.id: sent.devices])
+            let summary = try await fixture.summary(state)
+            #expect(summary.state == .finished && summary.targetedCount == 2 && summary.acceptedCount == 2, "\(summary)")
+            #expect(summary.failedCount == 0 && summary.unknownCount == 0 && summary.reasons.isEmpty, "\(summary)")
+        }
+    }
+
     @Test("takes no outcome away when it has gone before its push, or when a newer state came")
     func neverSent() async throws {
         for isGone in [true, false] {
