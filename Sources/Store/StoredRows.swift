@@ -100,10 +100,3 @@ extension Parameter {
     static func uuid(_ uuid: UUID) -> Parameter { .uuid(uuid.bytes) }
     static func notifications(_ notifications: [NotificationID]) -> Parameter { .int64Array(notifications.map(\.rawValue)) }
 }
-
-extension DeliveryReason {
-    /// The numbers of all reasons that count so, as a list in SQL.
-    static func list(_ tallies: Tally...) -> String {
-        names.map(\.reason).filter { tallies.contains($0.tally) }.map { "\($0.rawValue)" }.joined(separator: ", ")
-    }
-}

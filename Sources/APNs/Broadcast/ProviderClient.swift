@@ -34,8 +34,7 @@ actor ProviderClient {
 
     private struct Replaced {
         let client: HTTPClient
-        /// The oldest provider token that Apple called expired on it: it says nothing about newer ones there.
-        var expiredGeneration: Int?
+        var tokens: ProviderTokenUse
     }
 
     /// How long connections that are replaced may take to end.
@@ -51,8 +50,7 @@ actor ProviderClient {
     private let logger: Logger
     private let trust: APNsTrust
     private var client: HTTPClient
-    /// The provider token of the client's newest request; 0 before the first.
-    private var lastGeneration = 0
+    private var tokens = ProviderTokenUse()
     /// Clients that were replaced, while requests of theirs are on the wire.
     private var replaced: [ObjectIdentifier: Replaced] = [:]
     private var isRefreshing = false
@@ -189,7 +187,11 @@ actor ProviderClient {
         case .renewProviderToken, .countTokenRefusal, .holdProviderToken:
             guard case .deferred(let reason, _) = verdict.outcome else { return false }
             if verdict.consequence != .countTokenRefusal { replaceConnections(of: used) }
-            if verdict.consequence == .renewProviderToken, !noteExpired(generation, on: used) { return true }
+            if verdict.consequence == .renewProviderToken,
+                replaced[ObjectIdentifier(used)]?.tokens.calledExpired(generation) == false
+            {
+                return true
+            }
             switch minter.refused(reason, generation: generation) {
             case .resend: return true
             case .wait(let opensCircuit):
@@ -215,8 +217,8 @@ actor ProviderClient {
     private func replaceConnections(of used: HTTPClient) {
         guard !isDraining, client === used else { return }
         client = used.assumeIsolated { $0.successor() }
-        lastGeneration = 0
-        replaced[ObjectIdentifier(used)] = Replaced(client: used)
+        replaced[ObjectIdentifier(used)] = Replaced(client: used, tokens: tokens)
+        tokens = ProviderTokenUse()
         Task {
             await used.drain(timeout: Self.replacedTime)
             replaced[ObjectIdentifier(used)] = nil
@@ -226,15 +228,8 @@ actor ProviderClient {
     /// Keeps a token off connections that were used under an older one which Apple called expired, be it on connections of others: the
     /// answers that say so may still be on their way.
     private func replaceConnections(before token: IssuedToken) {
-        if lastGeneration > 0, lastGeneration <= minter.spoiltGeneration { replaceConnections(of: client) }
-        lastGeneration = token.generation
-    }
-
-    /// Notes that Apple called a token expired. Returns whether that says something about it: not where it did so of an older one before.
-    private func noteExpired(_ generation: Int, on used: HTTPClient) -> Bool {
-        let oldest = min(replaced[ObjectIdentifier(used)]?.expiredGeneration ?? generation, generation)
-        replaced[ObjectIdentifier(used)]?.expiredGeneration = oldest
-        return oldest == generation
+        if tokens.isSpoilt(by: minter.spoiltGeneration) { replaceConnections(of: client) }
+        tokens.used(token.generation)
     }
 
     private func notice(_ failure: HTTPClientFailure) {

@@ -47,10 +47,7 @@ final class APNsConnection {
     /// Whether something was submitted, cancelled or asked since the last flush.
     var needsFlush = true
     var refusedInARow = 0
-    /// The provider token its last push came under; 0 before the first.
-    var lastGeneration = 0
-    /// The oldest provider token that APNs called expired on it: it says nothing about newer ones there.
-    var expiredGeneration: Int?
+    var tokens = ProviderTokenUse()
     /// Whether the pool's growth knows that it takes no more pushes.
     var isEndNoted = false
     /// After a refusal without a GOAWAY nothing is submitted before this moment.

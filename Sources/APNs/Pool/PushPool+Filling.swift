@@ -123,9 +123,7 @@ extension PushPool {
     /// say so may still be on their way, and where APNs has refused a token, it goes on refusing newer ones.
     private func drainSpoilt() {
         let newest = minter.spoiltGeneration
-        for connection in connections where connection.lastGeneration > 0 && connection.lastGeneration <= newest {
-            connection.life.drain()
-        }
+        for connection in connections where connection.tokens.isSpoilt(by: newest) { connection.life.drain() }
     }
 
     /// Says once why pushes wait; a refusal of APNs was logged when it came.
@@ -202,7 +200,7 @@ extension PushPool {
         }
         if count > 0 {
             connection.needsFlush = true
-            connection.lastGeneration = token.generation
+            connection.tokens.used(token.generation)
         }
         return count
     }

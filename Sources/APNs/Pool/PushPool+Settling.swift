@@ -142,13 +142,8 @@ extension PushPool {
         let index = Int(push.index)
         guard case .deferred(let reason, _) = verdict.outcome else { return }
         if verdict.consequence != .countTokenRefusal { replace(connection, now: now) }
-        var isAboutToken = true
-        if verdict.consequence == .renewProviderToken {
-            // Once a token was refused, APNs goes on refusing newer ones on the same connection, whatever they are worth.
-            let oldest = min(connection.expiredGeneration ?? push.tokenGeneration, push.tokenGeneration)
-            connection.expiredGeneration = oldest
-            isAboutToken = oldest == push.tokenGeneration
-        }
+        let isAboutToken =
+            verdict.consequence != .renewProviderToken || connection.tokens.calledExpired(push.tokenGeneration)
         switch isAboutToken ? minter.refused(reason, generation: push.tokenGeneration) : .resend {
         case .resend:
             if !lane.putBackOnce(index) { lane.complete(index, verdict.outcome) }

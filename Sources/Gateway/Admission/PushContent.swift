@@ -4,6 +4,9 @@ package enum ActivityEvent: Int16, Sendable {
     case update = 1
     case end = 2
 
+    /// How long after an activity's start on a device this event still reaches it, in seconds.
+    package var windowSeconds: Int64 { self == .end ? ActivityWindow.endSeconds : ActivityWindow.updateSeconds }
+
     /// The name in requests, payloads and answers.
     package var name: String {
         switch self {

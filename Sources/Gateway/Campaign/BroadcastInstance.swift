@@ -38,8 +38,7 @@ package struct BroadcastInstance: Sendable {
         if update.instanceID != nil, let latestDigest, latestDigest == update.digest { return .duplicate }
         if isEnded { return wasDismissed ? .dismissed : .notRunning }
         if let dismissalDate, dismissalDate <= now { return .dismissed }
-        let window = update.event == .end ? ActivityWindow.endSeconds : ActivityWindow.updateSeconds
-        return startedAt > now - window ? nil : .notRunning
+        return startedAt > now - update.event.windowSeconds ? nil : .notRunning
     }
 
     /// A new identifier in MoEngage's form: milliseconds since 1970, a hyphen, 8 random hexadecimal digits.

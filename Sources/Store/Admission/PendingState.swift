@@ -80,9 +80,7 @@ enum PendingStateStatements {
             delete from pending_state as kept
             where app_id = $1 and activity_id = $2 and \(isFresh("kept"))
                 and exists (select from activity where activity_number = $3 and ended_at is null)
-                and $4::bigint > unix_seconds(now()) - case kept.event
-                    when \(ActivityEvent.end.rawValue) then \(ActivityWindow.endSeconds)
-                    else \(ActivityWindow.updateSeconds) end
+                and $4::bigint > unix_seconds(now()) - \(ActivityWindow.seconds(of: "kept.event"))
             returning event, name, content, has_languages, push_timestamp
             """)
 

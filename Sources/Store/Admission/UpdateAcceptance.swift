@@ -69,11 +69,6 @@ extension Store {
     }
 }
 
-extension ActivityEvent {
-    /// How long after an activity's start on a device this event still reaches it, in seconds.
-    var windowSeconds: Int64 { self == .end ? ActivityWindow.endSeconds : ActivityWindow.updateSeconds }
-}
-
 enum UpdateStatements {
     static let all = [lock, find, lockOlder, supersede, accept]
 

@@ -135,9 +135,7 @@ enum UpdateTokenStatements {
                         and quiet.until > clock_timestamp()), clock_timestamp()), fan_out.app_id
             from fan_out join notification using (notification_id)
             where fan_out.notification_id = $1 and notification.expires_at > unix_seconds(now())
-                and $3 > unix_seconds(now()) - case fan_out.event
-                    when \(ActivityEvent.end.rawValue) then \(ActivityWindow.endSeconds)
-                    else \(ActivityWindow.updateSeconds) end
+                and $3 > unix_seconds(now()) - \(ActivityWindow.seconds(of: "fan_out.event"))
                 and not exists (
                     select from delivery
                     where delivery.notification_id = fan_out.notification_id and delivery.device_id = $2

@@ -60,9 +60,7 @@ enum AbandonedChunkStatements {
                     where picked.devices is null and picked.event <> 0 and token.activity_number = picked.activity_number
                         and token.device_id > picked.low and token.device_id <= picked.high
                         and token.registered_at <= picked.claimed_at
-                        and token.started_at > unix_seconds(picked.claimed_at) - case picked.event
-                            when \(ActivityEvent.end.rawValue) then \(ActivityWindow.endSeconds)
-                            else \(ActivityWindow.updateSeconds) end
+                        and token.started_at > unix_seconds(picked.claimed_at) - \(ActivityWindow.seconds(of: "picked.event"))
                         and not \(ChunkClaimStatements.waitsByItself(of: "picked.notification_id"))) as held
                 on conflict do nothing
                 returning 1)

@@ -131,8 +131,7 @@ extension Store {
                 found = try await connection.query(ChunkClaimStatements.startPage, identifiers)
             } else {
                 let claimedAt = Parameter.timestamp(microsecondsSince1970: claimed.timestampMicroseconds(row: 0, column: 4))
-                found = try await connection.query(
-                    ChunkClaimStatements.updatePage, identifiers + [claimedAt, .int64(next.event.windowSeconds)])
+                found = try await connection.query(ChunkClaimStatements.updatePage, identifiers + [claimedAt])
             }
             var listed = ListedChunk(
                 Chunk(

@@ -117,12 +117,15 @@ enum ChunkClaimStatements {
                 """)
     }
 
-    private static let startToken = """
+    private static func startToken(if condition: String = "true") -> String {
+        """
         select held.token, held.service
         from start_token as held
         where held.app_id = fan_out.app_id and held.type_id = fan_out.type_id and held.device_id = listed.device_id
+            and \(condition)
         offset 0
         """
+    }
 
     // Who left in a transaction that the start did not see was named by it as the device's user. A transaction's number means nothing in
     // a database that was restored from a dump; what is long ago in time was seen.
@@ -135,20 +138,11 @@ enum ChunkClaimStatements {
                 and not pg_visible_in_snapshot(device.user_left_in, fan_out.users_seen)
             offset 0))
         """
-    private static let listedStartToken = """
-        select held.token, held.service
-        from start_token as held
-        where held.app_id = fan_out.app_id and held.type_id = fan_out.type_id and held.device_id = listed.device_id
-            and \(isNamedUsers)
-        offset 0
-        """
     private static let updateToken = """
         select held.token, held.service
         from update_token as held
         where held.activity_number = fan_out.activity_number and held.device_id = listed.device_id and held.ended_at is null
-            and held.started_at > unix_seconds(now()) - case fan_out.event
-                when \(ActivityEvent.end.rawValue) then \(ActivityWindow.endSeconds)
-                else \(ActivityWindow.updateSeconds) end
+            and held.started_at > unix_seconds(now()) - \(ActivityWindow.seconds(of: "fan_out.event"))
         offset 0
         """
 
@@ -163,7 +157,8 @@ enum ChunkClaimStatements {
         """
 
     /// The devices of a list that have no outcome yet, with their tokens, null where there is none: notification, number.
-    static let startTokens = tokens(name: "chunk_start_tokens", held: listedStartToken, page: nil, variant: channelVariant)
+    static let startTokens = tokens(
+        name: "chunk_start_tokens", held: startToken(if: isNamedUsers), page: nil, variant: channelVariant)
     static let updateTokens = tokens(name: "chunk_update_tokens", held: updateToken, page: nil, again: hasFailed)
     /// The same of a start whose types are several: the newest token of each device, and the place of its type among them, from 0.
     static let typedTokens = tokens(
@@ -178,16 +173,16 @@ enum ChunkClaimStatements {
             """, page: nil, variant: "(array_position(fan_out.type_ids, token.type_id) - 1)::smallint")
     /// The devices of a page of which nothing was sent, under the tokens they have now: notification, number.
     static let startPage = tokens(
-        name: "chunk_start_page", held: startToken,
+        name: "chunk_start_page", held: startToken(),
         page: "from start_token as token where token.app_id = fan_out.app_id and token.type_id = fan_out.type_id",
         variant: channelVariant)
-    /// The devices of a page as it was when it was carved: notification, number, when, window in seconds.
+    /// The devices of a page as it was when it was carved: notification, number, when.
     static let updatePage = tokens(
         name: "chunk_update_page", held: updateToken,
         page: """
             from update_token as token
             where token.activity_number = fan_out.activity_number and token.ended_at is null
-                and token.registered_at <= $3 and token.started_at > unix_seconds($3) - $4
+                and token.registered_at <= $3 and token.started_at > unix_seconds($3) - \(ActivityWindow.seconds(of: "fan_out.event"))
                 and not \(waitsByItself(of: "fan_out.notification_id"))
             """)
 

@@ -77,10 +77,12 @@ extension Store {
         let inserted = try await connection.query(ChunkRecordStatements.insert, Self.parameters(rows))
         guard inserted.rowCount < rows.count else { return }
         let first = Set(
-            (0..<inserted.rowCount).map { Recipient(inserted.int64(row: $0, column: 0), inserted.int64(row: $0, column: 1)) })
+            (0..<inserted.rowCount).map {
+                Recipient(notification: inserted.int64(row: $0, column: 0), device: inserted.int64(row: $0, column: 1))
+            })
         var seen: Set<Recipient> = []
         let again = rows.filter { tally, delivery in
-            let recipient = Recipient(tally.chunk.notification.rawValue, delivery.device)
+            let recipient = Recipient(notification: tally.chunk.notification.rawValue, device: delivery.device)
             return !seen.insert(recipient).inserted || !first.contains(recipient)
         }
         try await connection.query(
@@ -151,10 +153,6 @@ extension Store {
 private struct Recipient: Hashable {
     let notification: Int64
     let device: Int64
-    init(_ notification: Int64, _ device: Int64) {
-        self.notification = notification
-        self.device = device
-    }
 }
 
 /// A chunk without its epoch.

@@ -41,7 +41,7 @@ enum ClickStatements {
     /// How pushes end that reached their device, or may have.
     private static let reached = DeliveryReason.list(.accepted, .unknown)
     /// How starts end that put their device on a channel, or may have.
-    private static let joined = "\(DeliveryReason.acceptedForChannel.rawValue), \(DeliveryReason.unknown.rawValue)"
+    private static let joined = "(\(DeliveryReason.acceptedForChannel.rawValue), \(DeliveryReason.unknown.rawValue))"
 
     /// Counts taps and receipts, each for the latest push of an activity that reached the device, or may have: apps, push tokens or
     /// null, subscriptions or zeros, activity ids, notifications, whether that notification is meant (1) or any (0), report
@@ -80,11 +80,11 @@ enum ClickStatements {
                         join lateral (
                             select 1 from delivery
                             where delivery.notification_id = notification.notification_id
-                                and delivery.device_id = tapping.device_id and delivery.status in (\(reached))
+                                and delivery.device_id = tapping.device_id and delivery.status in \(reached)
                             union all
                             select 1 from delivery
                             where delivery.notification_id = notification.notification_id
-                                and delivery.device_id = tapping.channel and delivery.status in (\(reached))
+                                and delivery.device_id = tapping.channel and delivery.status in \(reached)
                                 and (exists (
                                         select from channel_member as member
                                         where member.activity_number = activity.activity_number
@@ -94,7 +94,7 @@ enum ClickStatements {
                                         where start.activity_number = activity.activity_number
                                             and start.event = \(ActivityEvent.start.rawValue)
                                             and start.notification_id < delivery.notification_id
-                                            and joined.device_id = tapping.device_id and joined.status in (\(joined))))
+                                            and joined.device_id = tapping.device_id and joined.status in \(joined)))
                             limit 1) as delivery on true
                     where activity.app_id = tapping.app_id and activity.activity_id = tapping.activity_id
                         and (tapping.is_named = 0 or notification.public_id = tapping.notification)

@@ -176,8 +176,7 @@ struct PlanTests {
             Call(ChunkClaimStatements.claimRetry, ["\(database.smallWaiting)", "true", worker, "\(count)"], rows: rows),
             Call(ChunkClaimStatements.updateTokens, chunk, rows: rows),
             Call(ChunkClaimStatements.typedTokens, [typed, "0"], rows: rows),
-            Call(
-                ChunkClaimStatements.updatePage, [waiting, "1", claimedAt, "\(ActivityWindow.updateSeconds)"], rows: rows),
+            Call(ChunkClaimStatements.updatePage, [waiting, "1", claimedAt], rows: rows),
             Call(ChunkClaimStatements.startPage, [typed, "1"], rows: rows),
             Call(AbandonedChunkStatements.takeOver, [waiting, worker]),
             Call(AbandonedChunkStatements.recordUnknown, [typed, worker], rows: rows),
