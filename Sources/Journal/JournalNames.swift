@@ -126,7 +126,11 @@ final class AbandonedFile: AbandonedJournal {
         self.bootID = bootID
     }
 
-    deinit { close(descriptor) }
+    deinit {
+        // As for a `MappedFile`: a child process may have the descriptor too.
+        flock(descriptor, LOCK_UN)
+        close(descriptor)
+    }
 
     // Read, not mapped: a file that is cut short meanwhile then is only short.
     func read() throws(JournalDistrust) -> JournalContents {

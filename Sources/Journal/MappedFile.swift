@@ -2,7 +2,7 @@ import Glibc
 
 /// A file of fixed size in memory, shared with the system: what is stored there outlives the process, however it ends.
 ///
-/// Every offset is checked by `JournalLayout`, not here. Closing the descriptor also gives the lock on the file back.
+/// Every offset is checked by `JournalLayout`, not here. The lock on the file is given back with it.
 @safe final class MappedFile {
     private let memory: UnsafeMutableRawPointer
     private let byteCount: Int
@@ -24,6 +24,8 @@ import Glibc
 
     deinit {
         unsafe munmap(memory, byteCount)
+        // Closing alone leaves the lock with a child process that was spawned and does not run its program yet.
+        flock(descriptor, LOCK_UN)
         close(descriptor)
     }
 

@@ -57,6 +57,28 @@ import Testing
         }
     }
 
+    @Test("is free once it is closed, also when a child process still has its descriptor")
+    func unlocks() async throws {
+        try await JournalFolder.with { folder in
+            var held: [Int32] = []
+            defer { for descriptor in held { close(descriptor) } }
+            do {
+                let journal = try folder.begin()
+                held += try folder.duplicatedDescriptors(of: journal.id)
+                #expect(held.count == 1)
+                withExtendedLifetime(journal) {}
+            }
+            do {
+                let found = folder.directory.abandoned()
+                #expect(found.count == 1)
+                held += try folder.duplicatedDescriptors(of: found[0].id)
+                #expect(held.count == 3)
+                withExtendedLifetime(found) {}
+            }
+            #expect(folder.directory.abandoned().count == 1)
+        }
+    }
+
     @Test("outlives its worker for as long as a page is open")
     func isHeldByPages() async throws {
         try await JournalFolder.with { folder in

@@ -1,5 +1,6 @@
 import Foundation
 import Gateway
+import Glibc
 import Observability
 import Testing
 
@@ -41,6 +42,15 @@ struct JournalFolder {
 
     var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
     func file(_ id: Gateway.UUID) -> String { "\(path)/\(id).journal" }
+
+    /// A second one for each descriptor that this process has of a journal, as a child process gets when it is spawned.
+    func duplicatedDescriptors(of id: Gateway.UUID) throws -> [Int32] {
+        let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { name in
+            let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(name)")
+            return path == file(id) ? Int32(name) : nil
+        }
+        return descriptors.map { dup($0) }
+    }
 
     static func chunk(_ number: Int32) -> ChunkID {
         ChunkID(notification: NotificationID(rawValue: 7_000_000_000_000), number: number, epoch: 2)
