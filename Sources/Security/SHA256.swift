@@ -5,6 +5,9 @@ package enum SHA256 {
     /// Length of a digest, in bytes.
     package static let byteCount = 32
 
+    // Fetched once, for `EVP_sha256()` is fetched again for each digest. OpenSSL never changes it; nobody frees it.
+    private nonisolated(unsafe) static let algorithm: OpaquePointer? = unsafe EVP_MD_fetch(nil, "SHA256", nil)
+
     /// The digest of `bytes`, 32 bytes.
     package static func digest(_ bytes: [UInt8]) -> [UInt8] { digest(bytes.span) }
 
@@ -12,7 +15,7 @@ package enum SHA256 {
     package static func digest(_ bytes: Span<UInt8>) -> [UInt8] {
         unsafe bytes.withUnsafeBufferPointer { input in
             unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { output, count in
-                let done = unsafe EVP_Digest(input.baseAddress, input.count, output.baseAddress, nil, EVP_sha256(), nil)
+                let done = unsafe EVP_Digest(input.baseAddress, input.count, output.baseAddress, nil, algorithm, nil)
                 precondition(done == 1, "SHA-256 is missing from OpenSSL")
                 count = byteCount
             }

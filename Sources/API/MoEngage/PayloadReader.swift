@@ -62,7 +62,7 @@ struct PayloadReader {
         guard let text = text(name, isRequired: isRequired) else { return nil }
         if text.isEmpty { report(name, .tooShort) }
         if text.utf8.count > AdmissionLimits.identifierByteCount { report(name, .tooLong(AdmissionLimits.identifierByteCount)) }
-        if text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+        if FieldRule.hasControlCharacter(text)
             || !mayHaveSlash && text.contains("/")
         {
             report(name, .pattern(mayHaveSlash ? "^\\P{Cc}+$" : "^[^/\\p{Cc}]+$"))

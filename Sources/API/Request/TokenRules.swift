@@ -9,7 +9,7 @@ extension FieldRule {
     /// The token that names a device: FCM's on Android; APNs' on iOS, or FCM's where that is in front.
     static func deviceToken(_ value: JSONValue, of platform: DevicePlatform) throws(FieldProblem) -> [UInt8] {
         // FCM's have a colon in them.
-        let isFromFCM = platform == .android || value.string?.contains(":") == true
+        let isFromFCM = platform == .android || value.string?.utf8.contains(UInt8(ascii: ":")) == true
         return try isFromFCM ? registrationToken(value) : token(value)
     }
 

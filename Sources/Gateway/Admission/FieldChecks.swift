@@ -9,7 +9,8 @@ package struct FieldChecks {
     package static let errorCountPerList = AdmissionLimits.filterCount
 
     private let object: JSONValue
-    private var knownKeys: Set<String> = []
+    // Few, and read once: a set would cost more for each request.
+    private var knownKeys: [String] = []
     /// What is wrong so far, in the order it was found.
     package private(set) var errors: [FieldError] = []
 
@@ -18,14 +19,14 @@ package struct FieldChecks {
 
     /// The value of a key, which is known from now on; nil when it is absent or null.
     package mutating func present(_ key: String) -> JSONValue? {
-        knownKeys.insert(key)
+        knownKeys.append(key)
         guard let value = object[key], !value.isNull else { return nil }
         return value
     }
 
     /// Whether a key, which is known from now on, is there and null.
     package mutating func isNull(_ key: String) -> Bool {
-        knownKeys.insert(key)
+        knownKeys.append(key)
         return object[key]?.isNull ?? false
     }
 

@@ -47,10 +47,12 @@ package enum FieldRule {
         guard !text.isEmpty else { throw .empty }
         let actual = text.utf8.count
         guard actual <= byteCount else { throw .tooLong(actual: actual, limit: byteCount, unit: .bytes) }
-        guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
-            throw .controlCharacter
-        }
+        guard !hasControlCharacter(text) else { throw .controlCharacter }
         return text
+    }
+    /// Whether one of Unicode's control characters (general category Cc: U+0000 to U+001F, U+007F to U+009F) is in a text.
+    package static func hasControlCharacter(_ text: String) -> Bool {
+        text.unicodeScalars.contains { $0.value < 0x20 || 0x7F...0x9F ~= $0.value }
     }
 
     /// A tag's value as text: a number is the literal as it came. NUL is what PostgreSQL cannot store.
@@ -145,18 +147,14 @@ package enum FieldRule {
         guard digitCount <= 2 * AdmissionLimits.tokenByteCount else {
             throw .tooLong(actual: digitCount, limit: 2 * AdmissionLimits.tokenByteCount, unit: .digits)
         }
+        guard digitCount.isMultiple(of: 2) else { throw .notHexadecimal }
         var token: [UInt8] = []
-        var high: UInt8?
-        for digit in text.utf8 {
-            guard let value = hexadecimalValue(of: digit) else { throw .notHexadecimal }
-            if let first = high {
-                token.append(first << 4 | value)
-                high = nil
-            } else {
-                high = value
-            }
+        token.reserveCapacity(digitCount / 2)
+        var digits = text.utf8.makeIterator()
+        while let high = digits.next(), let low = digits.next() {
+            guard let high = hexadecimalValue(of: high), let low = hexadecimalValue(of: low) else { throw .notHexadecimal }
+            token.append(high << 4 | low)
         }
-        guard high == nil else { throw .notHexadecimal }
         return token
     }
 
