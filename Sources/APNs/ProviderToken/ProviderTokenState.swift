@@ -14,7 +14,7 @@ package enum TokenAdmission: Hashable, Sendable {
     case use(IssuedToken, renewalIsDue: Bool)
     /// Send one push and wait for its answer: APNs refused the key lately.
     case probe(IssuedToken)
-    /// Nothing can be sent before a token was fetched or made.
+    /// Nothing can be sent before a token was fetched or made, or before it was looked whether the refused one still is the newest.
     case needsToken
     /// Nothing is sent: APNs refuses the key, or there is no key. May be asked again after the delay.
     case held(DeliveryReason, delay: Duration)
@@ -64,6 +64,8 @@ struct ProviderTokenState {
     private var expiredGeneration = 0
     private var refusalsInARow = 0
     private var circuit: (reason: DeliveryReason, nextProbe: Duration)?
+    /// Whether the vault was asked for the token that the next probe is sent with: its key may have been replaced since.
+    private var probeIsLookedUp = false
     private var failure: (reason: DeliveryReason, until: Duration)?
 
     /// Whether APNs refuses the key, as far as it was asked.
@@ -83,6 +85,8 @@ struct ProviderTokenState {
         }
         if let open = circuit {
             guard now >= open.nextProbe else { return .held(open.reason, delay: open.nextProbe - now) }
+            guard probeIsLookedUp else { return .needsToken }
+            probeIsLookedUp = false
             circuit = (open.reason, now + Self.probeInterval)
             return .probe(current)
         }
@@ -103,7 +107,10 @@ struct ProviderTokenState {
     /// Takes a token over, ours or another daemon's.
     mutating func adopt(_ token: ProviderToken, now: Duration, wallSeconds: Int64) {
         failure = nil
+        probeIsLookedUp = circuit != nil
         guard token != current?.value else { return keep(now: now) }
+        // Made with a key that was replaced, perhaps: it is tried at once.
+        if let held = circuit { circuit = (held.reason, now) }
         current = IssuedToken(value: token, generation: (current?.generation ?? 0) + 1)
         issuedAt = now - .seconds(max(wallSeconds - token.issuedAt, 0))
         clockDifference = wallSeconds - now.components.seconds
@@ -121,7 +128,10 @@ struct ProviderTokenState {
     }
 
     /// No token could be made.
-    mutating func failed(_ reason: DeliveryReason, now: Duration) { failure = (reason, now + Self.failurePause) }
+    mutating func failed(_ reason: DeliveryReason, now: Duration) {
+        failure = (reason, now + Self.failurePause)
+        probeIsLookedUp = circuit != nil
+    }
 
     /// APNs refused the token of that generation.
     mutating func refused(_ reason: DeliveryReason, generation: Int, now: Duration) -> TokenRefusal {

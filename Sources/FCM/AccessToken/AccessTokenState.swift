@@ -47,6 +47,8 @@ struct AccessTokenState {
     private var adoptedAt = Duration.zero
     private var isRefused = false
     private var forcedAt: Duration?
+    /// Nothing is sent before: Google gave the token that FCM had refused again.
+    private var heldUntil = Duration.zero
     private var failure: (reason: DeliveryReason, until: Duration)?
     private var pause = AccessTokenState.firstPause
 
@@ -58,6 +60,7 @@ struct AccessTokenState {
             if let failure, now < failure.until { return .held(failure.reason, delay: failure.until - now) }
             return .needsToken
         }
+        guard now >= heldUntil else { return .held(.fcmUnauthenticated, delay: heldUntil - now) }
         let isDue = now >= max(endsAt - Self.renewalMargin, adoptedAt + Self.forcedRenewalDistance)
         return .use(current, renewalIsDue: isDue && now >= (failure?.until ?? .zero))
     }
@@ -73,11 +76,19 @@ struct AccessTokenState {
     mutating func adopt(_ token: AccessToken, now: Duration, wallSeconds: Int64) {
         failure = nil
         pause = Self.firstPause
-        guard token != current?.value else { return }
+        guard token != current?.value else { return keep(now: now) }
         current = IssuedAccessToken(value: token, generation: (current?.generation ?? 0) + 1)
         adoptedAt = now
+        heldUntil = .zero
         endsAt = now + .seconds(token.expiresAt - wallSeconds)
         isRefused = false
+    }
+
+    /// Google gives the refused token again: it is tried again, when a new one may be asked for as well.
+    private mutating func keep(now: Duration) {
+        guard isRefused else { return }
+        isRefused = false
+        heldUntil = max(now, (forcedAt ?? now) + Self.forcedRenewalDistance)
     }
 
     /// No token could be had.

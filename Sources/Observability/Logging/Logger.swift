@@ -38,15 +38,9 @@ package struct Logger: Sendable {
         sink(format == .text ? line.text : line.json)
     }
 
-    /// Writes `line` and a line end in one system call, so that lines of several threads do not mix. What the stream does not take is
-    /// lost: logging never stops the gateway.
-    package static func writeToStandardError(_ line: String) {
-        var bytes = Array(line.utf8)
-        bytes.append(UInt8(ascii: "\n"))
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let written = unsafe rest.withUnsafeBytes { buffer in unsafe write(STDERR_FILENO, buffer.baseAddress, buffer.count) }
-            if written > 0 { rest = rest.dropFirst(written) } else if errno != EINTR { return }
-        }
-    }
+    /// Writes `line` and a line end in one system call, so that lines of several threads do not mix. What the stream does not take at once
+    /// is lost: a reader that stands still never stops the gateway.
+    package static func writeToStandardError(_ line: String) { standardError.write(line) }
+
+    private static let standardError = LogStream(descriptor: STDERR_FILENO)
 }

@@ -125,8 +125,8 @@ extension Store {
 
 enum AdministrationStatements {
     static let all = [
-        putSigningKey, putServiceAccount, createApplication, setCredentials, applications, application, setDeviceAccess,
-        setLiveNotifications, setBroadcastChannels, createKey, keys, revokeKey,
+        putSigningKey, forgetToken, putServiceAccount, createApplication, setCredentials, applications, application,
+        setDeviceAccess, setLiveNotifications, setBroadcastChannels, createKey, keys, revokeKey,
     ]
 
     static let putSigningKey = Statement(
@@ -136,6 +136,10 @@ enum AdministrationStatements {
             values ($1, $2, $3)
             on conflict (team_id, key_id) do update set sealed_pem = excluded.sealed_pem, stored_at = now()
             """)
+
+    /// APNs would go on refusing what the former key signed, for as long as it lives.
+    static let forgetToken = Statement(
+        name: "signing_key_forget_token", text: "delete from provider_token where team_id = $1 and key_id = $2")
 
     static let putServiceAccount = Statement(
         name: "service_account_put",

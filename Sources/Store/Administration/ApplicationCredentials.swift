@@ -53,8 +53,8 @@ package struct ApplicationCredentials: Sendable {
         ]
     }
 
-    /// Stores the keys, sealed. One that is known already is replaced.
-    fileprivate func calls(sealedBy sealingKey: SealingKey) -> [StatementCall] {
+    /// Stores the keys, sealed. One that is known already is replaced, and with another one goes the token that the former one signed.
+    fileprivate func calls(sealedBy sealingKey: SealingKey, forgetsToken: Bool) -> [StatementCall] {
         var calls: [StatementCall] = []
         if let signingKey {
             let (key, sealed) = (
@@ -63,6 +63,9 @@ package struct ApplicationCredentials: Sendable {
             calls.append(
                 StatementCall(
                     AdministrationStatements.putSigningKey, [.text(key.teamID), .text(key.keyID), .bytes(sealed)]))
+            if forgetsToken {
+                calls.append(StatementCall(AdministrationStatements.forgetToken, [.text(key.teamID), .text(key.keyID)]))
+            }
         }
         if let serviceAccount {
             let account = serviceAccount.account
@@ -96,7 +99,7 @@ extension Store {
         let create = StatementCall(
             AdministrationStatements.createApplication,
             [.text(name), .int16(environment.rawValue)] + credentials.parameters)
-        let results = try await run(credentials.calls(sealedBy: sealingKey) + [create])
+        let results = try await run(try await calls(storing: credentials) + [create])
         return .created(results[results.count - 1].application(row: 0, firstColumn: 0))
     }
 
@@ -107,8 +110,14 @@ extension Store {
         guard credentials.hasUsableKey else { return .unusableKey }
         let change = StatementCall(
             AdministrationStatements.setCredentials, [.uuid(publicID), .null] + credentials.parameters)
-        let results = try await run(credentials.calls(sealedBy: sealingKey) + [change])
+        let results = try await run(try await calls(storing: credentials) + [change])
         let changed = results[results.count - 1]
         return changed.rowCount == 1 ? .changed(changed.application(row: 0, firstColumn: 0)) : .unknown
+    }
+
+    private func calls(storing credentials: ApplicationCredentials) async throws(StorageError) -> [StatementCall] {
+        var isOther = false
+        if let given = credentials.signingKey { isOther = try await signingKey(of: given.key) != given.pem }
+        return credentials.calls(sealedBy: sealingKey, forgetsToken: isOther)
     }
 }

@@ -27,7 +27,8 @@ struct RateLimitStatements {
     /// Whole seconds until a call is admitted again.
     let wait: Statement
 
-    // clock_timestamp, not now: a call that waited for the row must be counted when it got it. A refusal writes nothing.
+    // clock_timestamp, not now: a call that waited for the row must be counted when it got it. A refusal writes nothing. Calls that are
+    // still to come were made before the server's clock was set back: they are forgotten.
     private init(table: String, count: Int, seconds: Int) {
         admit = Statement(
             name: "\(table)_admit",
@@ -35,8 +36,10 @@ struct RateLimitStatements {
                 insert into \(table) as kept (app_id, calls)
                 values ($1, array[clock_timestamp()])
                 on conflict (app_id) do update
-                    set calls = kept.calls[greatest(cardinality(kept.calls) - \(count - 2), 1):] || clock_timestamp()
+                    set calls = case when kept.calls[cardinality(kept.calls)] > clock_timestamp() then array[clock_timestamp()]
+                        else kept.calls[greatest(cardinality(kept.calls) - \(count - 2), 1):] || clock_timestamp() end
                     where cardinality(kept.calls) < \(count) or kept.calls[1] <= clock_timestamp() - interval '\(seconds) s'
+                        or kept.calls[cardinality(kept.calls)] > clock_timestamp()
                 returning 1
                 """)
         wait = Statement(

@@ -98,8 +98,8 @@ enum StartStatements {
                     where kept.created_at <= now() - \(keyLifetime)
                 returning 1),
             begun as (
-                insert into activity as known (app_id, activity_id, type_id, last_timestamp)
-                select $1, $4, $5, unix_seconds(clock_timestamp())
+                insert into activity as known (activity_number, app_id, activity_id, type_id, last_timestamp)
+                select \(ActivityNumber.next(app: "$1", activityID: "$4")), $1, $4, $5, unix_seconds(clock_timestamp())
                 from fresh where $2::uuid is null or exists (select from used)
                 on conflict (app_id, activity_id) where ended_at is null do update
                     set type_id = excluded.type_id,

@@ -54,8 +54,8 @@ enum UpdateTokenStatements {
     static let addActivity = Statement(
         name: "update_token_add_activity",
         text: """
-            insert into activity (app_id, activity_id, type_id)
-            select $1, $2, (select type_id from activity_type where app_id = $1 and name = $3)
+            insert into activity (activity_number, app_id, activity_id, type_id)
+            select \(ActivityNumber.next(app: "$1", activityID: "$2")), $1, $2, (select type_id from activity_type where app_id = $1 and name = $3)
             where not exists (
                 select from activity
                 where app_id = $1 and activity_id = $2 and (ended_at is null or not (\(isOver))))

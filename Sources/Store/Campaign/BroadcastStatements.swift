@@ -71,8 +71,8 @@ enum BroadcastStatements {
     static let begin = Statement(
         name: "broadcast_begin",
         text: """
-            insert into activity as known (app_id, activity_id, type_id, last_timestamp)
-            select $1, $2, $3, coalesce(max(activity.last_timestamp), 0)
+            insert into activity as known (activity_number, app_id, activity_id, type_id, last_timestamp)
+            select \(ActivityNumber.next(app: "$1", activityID: "$2")), $1, $2, $3, coalesce(max(activity.last_timestamp), 0)
             from broadcast_instance as instance join activity using (activity_number)
             where instance.campaign_number = $4
             on conflict (app_id, activity_id) where ended_at is null do update

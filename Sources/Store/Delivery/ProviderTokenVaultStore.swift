@@ -59,11 +59,13 @@ enum ProviderTokenStatements {
         name: "provider_token_find",
         text: "select sealed_token, issued_at from provider_token where team_id = $1 and key_id = $2")
 
-    /// The token, when it was issued, and how many seconds ago one was replaced because APNs refused it.
+    /// The token, when it was issued, and how many seconds ago one was replaced because APNs refused it; null too when that is still to
+    /// come, since the server's clock was set back.
     static let lock = Statement(
         name: "provider_token_lock",
         text: """
-            select sealed_token, issued_at, unix_seconds(clock_timestamp()) - unix_seconds(forced_at)
+            select sealed_token, issued_at,
+                case when forced_at <= clock_timestamp() then unix_seconds(clock_timestamp()) - unix_seconds(forced_at) end
             from provider_token
             where team_id = $1 and key_id = $2
             for update

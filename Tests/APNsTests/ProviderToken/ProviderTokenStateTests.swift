@@ -73,6 +73,8 @@ import Testing
         #expect(!state.isUsable(generation: 2))
         #expect(state.refused(.expiredProviderToken, generation: 2, now: .seconds(120)) == .wait(opensCircuit: false))
         #expect(admit(&state, minute: 2) == .held(.expiredProviderToken, delay: .seconds(60)))
+        #expect(admit(&state, minute: 3) == .needsToken)
+        state.adopt(second.value, now: .seconds(180), wallSeconds: 1_700_000_180)
         #expect(admit(&state, minute: 3) == .probe(second))
         #expect(admit(&state, minute: 3) == .held(.expiredProviderToken, delay: .seconds(60)))
         #expect(accept(&state, 2))
@@ -82,6 +84,29 @@ import Testing
         #expect(state.spoiltGeneration == 1)
         _ = mint(&state, minute: 51)
         #expect(state.spoiltGeneration == 2)
+    }
+
+    @Test("of a key that was replaced while APNs refused it is tried at the next probe, and ends the wait")
+    func replacedKey() {
+        var state = ProviderTokenState()
+        _ = mint(&state, minute: 0)
+        for _ in 0..<3 { _ = state.refused(.invalidProviderToken, generation: 1, now: .zero) }
+        #expect(state.isHeld)
+        #expect(admit(&state, minute: 0) == .held(.invalidProviderToken, delay: .seconds(60)))
+        // Each probe asks the vault anew.
+        for minute in [1, 2] as [Int64] {
+            #expect(admit(&state, minute: minute) == .needsToken)
+            #expect(admit(&state, minute: minute) == .needsToken, "nobody has looked yet")
+            let current = state.current!
+            state.adopt(current.value, now: .seconds(minute * 60), wallSeconds: 1_700_000_000 + minute * 60)
+            #expect(admit(&state, minute: minute) == .probe(current))
+            _ = state.refused(.invalidProviderToken, generation: 1, now: .seconds(minute * 60))
+        }
+        #expect(admit(&state, minute: 3) == .needsToken)
+        let second = IssuedToken(value: mint(&state, minute: 3), generation: 2)
+        #expect(admit(&state, minute: 3) == .probe(second))
+        #expect(accept(&state, 2))
+        #expect(admit(&state, minute: 3) == .use(second, renewalIsDue: false))
     }
 
     @Test("is never replaced twice within 20 minutes, however often it is refused")
@@ -142,6 +167,9 @@ import Testing
         #expect(state.refused(.tooManyProviderTokenUpdates, generation: 1, now: .zero) == .wait(opensCircuit: true))
         #expect(state.isHeld)
         #expect(admit(&state, minute: 0) == .held(.tooManyProviderTokenUpdates, delay: .seconds(60)))
+        #expect(admit(&state, minute: 1) == .needsToken)
+        state.failed(.credentialsRefused, now: .seconds(60))
+        // The vault is away: the token that is there has to do.
         #expect(admit(&state, minute: 1) == .probe(token))
         #expect(accept(&state, 1) && !state.isHeld)
         #expect(admit(&state, minute: 1) == .use(token, renewalIsDue: false))

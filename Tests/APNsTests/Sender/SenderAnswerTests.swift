@@ -2,6 +2,7 @@ import APNsSimulator
 import Gateway
 import HTTP
 import Synchronization
+import Security
 import Testing
 
 @testable import APNs
@@ -129,6 +130,23 @@ extension SenderTests {
                 #expect(
                     outcomes.allSatisfy { if case .deferred(.invalidProviderToken, _) = $0 { true } else { false } })
                 #expect(rig.requestCount == 3)
+            }
+        }
+
+        @Test("uses a key that took the place of a refused one, a minute after the refusal")
+        func replacedKey() async throws {
+            let clock = SteppableClock()
+            try await SenderRig.run({ $0.connectionCount = 1 }, clock: clock.clock) { rig in
+                let wrong = try ProviderTokenEncoding.token(
+                    of: SenderRig.providerKey, issuedAt: clock.clock.wallSeconds(), signedWith: .generate())
+                rig.vault.state.withLock { $0.tokens[SenderRig.providerKey] = wrong }
+                let outcomes = await rig.sender.send(SenderRig.batch(0..<10))
+                #expect(outcomes.allSatisfy { if case .deferred(.invalidProviderToken, _) = $0 { true } else { false } })
+                // What storing another key does.
+                rig.vault.state.withLock { $0.tokens[SenderRig.providerKey] = nil }
+                clock.skip(.seconds(61))
+                #expect(await rig.sender.send(SenderRig.batch(10..<20)).tally == [.accepted: 10])
+                #expect(rig.vault.state.withLock { $0.replacementCount } == 1)
             }
         }
 

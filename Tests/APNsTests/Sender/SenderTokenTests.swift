@@ -113,16 +113,20 @@ extension SenderTests {
     }
 }
 
-/// The system's clocks, but for a wall clock that can be stepped.
+/// The system's clocks, but for a wall clock that can be stepped, and time that can be skipped.
 final class SteppableClock: Sendable {
     private let offset = Mutex<Int64>(0)
+    private let skipped = Mutex(Duration.zero)
 
     var clock: ProviderTokenClock {
         ProviderTokenClock(
-            monotonic: ProviderTokenClock.system.monotonic,
+            monotonic: { [self] in ProviderTokenClock.system.monotonic() + skipped.withLock { $0 } },
             wallSeconds: { [self] in ProviderTokenClock.system.wallSeconds() + offset.withLock { $0 } })
     }
 
     /// Steps the wall clock by so many seconds.
     func step(_ seconds: Int64) { offset.withLock { $0 += seconds } }
+
+    /// Lets time pass that the wall clock does not show.
+    func skip(_ duration: Duration) { skipped.withLock { $0 += duration } }
 }

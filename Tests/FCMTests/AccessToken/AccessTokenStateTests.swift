@@ -81,6 +81,21 @@ import Testing
         #expect(state.admit(now: .seconds(70)) == .needsToken)
     }
 
+    @Test("that Google gives again after its refusal is asked for once a minute at most, and tried again")
+    func givenAgain() {
+        var state = fresh()
+        let token = state.current!
+        for minute in 0...2 as ClosedRange<Int> {
+            let refusedAt = Duration.seconds(10 + 60 * minute)
+            #expect(state.refused(generation: 1, now: refusedAt) == .resend)
+            #expect(state.admit(now: refusedAt) == .needsToken)
+            state.adopt(token.value, now: refusedAt + .seconds(1), wallSeconds: 1_000_011 + 60 * Int64(minute))
+            #expect(state.current == token)
+            #expect(state.admit(now: refusedAt + .seconds(1)) == .held(.fcmUnauthenticated, delay: .seconds(59)))
+            #expect(state.admit(now: refusedAt + .seconds(60)) == .use(token, renewalIsDue: false))
+        }
+    }
+
     @Test("takes another daemon's token when it lasts long enough")
     func shared() {
         let state = fresh()

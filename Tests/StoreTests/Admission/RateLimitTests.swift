@@ -42,6 +42,20 @@ import Testing
         }
     }
 
+    @Test("does not lock an app out when the database's clock was set back")
+    func clockSetBack() async throws {
+        try await StoreFixture.with { fixture in
+            for _ in 0..<60 { _ = try await fixture.store.admitCall(of: fixture.application.id) }
+            try await fixture.session.execute(
+                "update rate_limit set calls = (select array_agg(c + interval '1 hour' order by c) from unnest(calls) c)")
+            let decisions = try await withThrowingTaskGroup(of: RateDecision.self) { group in
+                for _ in 0..<100 { group.addTask { try await fixture.store.admitCall(of: fixture.application.id) } }
+                return try await group.reduce(into: [RateDecision]()) { $0.append($1) }
+            }
+            #expect(decisions.count { $0 == .admitted } == 60)
+        }
+    }
+
     @Test("never admits more than 60 calls in any 60 s")
     func holdsInAnyWindow() async throws {
         try await StoreFixture.with { fixture in

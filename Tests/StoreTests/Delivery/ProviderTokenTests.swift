@@ -40,6 +40,39 @@ import Testing
         }
     }
 
+    @Test("goes when its key is replaced, and stays when the same key is told again")
+    func goesWithItsKey() async throws {
+        try await StoreFixture.with { fixture in
+            let key = try #require(fixture.application.providerKey)
+            let pem = try #require(try await fixture.store.signingKey(of: key))
+            let first = Self.token("first", 1_000)
+            _ = try await fixture.store.replaceToken(of: key, expected: nil, with: first, forcedDistanceSeconds: nil)
+            func tell(_ pem: [UInt8]) async throws {
+                let change = try await fixture.store.setCredentials(
+                    ApplicationCredentials(signingKey: ApplicationCredentials.SigningKey(key: key, pem: pem)),
+                    of: fixture.application.publicID)
+                guard case .changed = change else { throw FixtureError.unexpected("\(change)") }
+            }
+            try await tell(pem)
+            #expect(try await fixture.store.currentToken(of: key) == first)
+            try await tell(StoreFixture.makeSigningKey().pem)
+            #expect(try await fixture.store.currentToken(of: key) == nil)
+        }
+    }
+
+    @Test("is replaced again after the database's clock was set back")
+    func clockSetBack() async throws {
+        try await StoreFixture.with { fixture in
+            let key = try #require(fixture.application.providerKey)
+            let (first, second, third) = (Self.token("first", 1_000), Self.token("second", 3_000), Self.token("third", 5_000))
+            _ = try await fixture.store.replaceToken(of: key, expected: nil, with: first, forcedDistanceSeconds: nil)
+            _ = try await fixture.store.replaceToken(of: key, expected: first, with: second, forcedDistanceSeconds: 1_200)
+            try await fixture.session.execute("update provider_token set forced_at = now() + interval '1 hour'")
+            let used = try await fixture.store.replaceToken(of: key, expected: second, with: third, forcedDistanceSeconds: 1_200)
+            #expect(used == third)
+        }
+    }
+
     @Test("offered by many at once has one winner")
     func hasOneWinner() async throws {
         try await StoreFixture.with(connections: 8) { fixture in
