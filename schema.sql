@@ -19,13 +19,16 @@ begin
     end if;
 end $$;
 
+-- Functions of moments are written with intervals: `extract` from a timestamptz is not immutable, and a function that calls it is not
+-- inlined, which costs some 2 microseconds a call.
+
 -- Identifiers that carry the time: 41 bits of milliseconds since 2020-01-01, then 22 bits of sequence. A range of identifiers is a
 -- range of time, so that a table can be partitioned by day and still have a primary key that is unique over all partitions.
 create sequence if not exists time_ordered_id_sequence;
 
 create or replace function time_ordered_id(moment timestamptz, number bigint) returns bigint
     language sql immutable parallel safe
-    return (((extract(epoch from moment) * 1000)::bigint - 1577836800000) << 22) | (number & 4194303);
+    return (((date_part('epoch', moment - timestamptz 'epoch') * 1000)::bigint - 1577836800000) << 22) | (number & 4194303);
 
 create or replace function new_time_ordered_id() returns bigint
     language sql volatile
@@ -35,11 +38,11 @@ create or replace function new_time_ordered_id() returns bigint
 create or replace function milliseconds_after(notification_id bigint, moment timestamptz) returns int
     language sql immutable parallel safe
     return least(
-        greatest((extract(epoch from moment) * 1000)::bigint - ((notification_id >> 22) + 1577836800000), 0), 2147483647)::int;
+        greatest((date_part('epoch', moment - timestamptz 'epoch') * 1000)::bigint - ((notification_id >> 22) + 1577836800000), 0), 2147483647)::int;
 
 create or replace function unix_seconds(moment timestamptz) returns bigint
     language sql immutable parallel safe
-    return floor(extract(epoch from moment))::bigint;
+    return floor(date_part('epoch', moment - timestamptz 'epoch'))::bigint;
 
 -- Sums two objects of counts by key, such as {"402": 3} and {"402": 1, "425": 2}; what is taken back has a number below zero.
 create or replace function add_counts(counts jsonb, more jsonb) returns jsonb
@@ -227,14 +230,28 @@ alter table device add column if not exists session_seconds bigint not null defa
 alter table device add column if not exists user_left_at timestamptz;
 alter table device add column if not exists user_left_in xid8;
 
+-- What audiences find tags by: comparing one whole number takes less than half the time of comparing two texts. That two tags have the
+-- same one is a chance of 1 in 2^64.
+create or replace function tag_hash(app_id int, key text, value text) returns bigint
+    language sql immutable parallel safe
+    return hashtextextended(value collate "C", hashtextextended(key collate "C", app_id));
+
 create table if not exists device_tag (
     app_id     int not null,
     key        text collate "C" not null check (octet_length(key) between 1 and 128),
     value      text collate "C" not null check (octet_length(value) <= 256),
     device_id  bigint not null,
-    primary key (app_id, key, value, device_id)
+    constraint device_tag_device primary key (app_id, device_id, key)
 );
-create unique index if not exists device_tag_device on device_tag (app_id, device_id, key);
+alter table device_tag add column if not exists hash bigint not null generated always as (tag_hash(app_id, key, value)) stored;
+do $$
+begin
+    -- Audiences were found by the texts, with a primary key of all columns, before they were found by the hash.
+    if exists (select from pg_constraint where conrelid = 'device_tag'::regclass and conname = 'device_tag_pkey') then
+        alter table device_tag drop constraint device_tag_pkey, add primary key using index device_tag_device;
+    end if;
+end $$;
+create unique index if not exists device_tag_audience on device_tag (hash, device_id);
 
 create table if not exists device_alias (
     app_id      int not null,

@@ -3,15 +3,18 @@ import PostgreSQL
 import Security
 
 extension Store {
-    /// The devices of one page: rows of device, token, service, language and whether it joins a channel, behind `low` and up to `high`.
+    /// The devices of one page, behind `low` and up to `high`: rows as `Chunk` reads them, with what is asked for.
     func page(
         of audience: FrozenAudience, type: Int32, low: Int64, high: Int64, momentMicroseconds: Int64, deviceCount: Int,
         hasLanguages: Bool, joinsChannels: Bool = false, application: ApplicationID, on connection: DatabaseConnection
     ) async throws -> QueryResult {
         let sql = AudienceSQL(audience)
+        // A column more is a call more for every device.
+        let facts =
+            joinsChannels
+            ? ", device.language, joins_channels(device.os_version)" : hasLanguages ? ", device.language" : ""
         let text = """
-            select token.device_id, token.token, token.service, \(hasLanguages ? "device.language" : "null::text"),
-                \(joinsChannels ? "joins_channels(device.os_version)" : "false")
+            select token.device_id, token.token, token.service\(facts)
             \(sql.source(withDevice: hasLanguages || joinsChannels))
             order by token.device_id
             limit \(AudienceSQL.Position.next)
@@ -38,7 +41,7 @@ extension Store {
             else { return 0 }
             let moment = try await connection.query(CountingStatements.moment).timestampMicroseconds(row: 0, column: 0)
             var (low, windowEnd, total): (Int64, Int64, Int) = (0, 0, 0)
-            while true {
+            while low < .max {
                 if windowEnd <= low {
                     let window = try await connection.query(
                         CarvingStatements.windowEnd,
@@ -48,15 +51,12 @@ extension Store {
                 let page = try await self.page(
                     of: frozen, type: type, low: low, high: windowEnd, momentMicroseconds: moment, deviceCount: deviceCount,
                     hasLanguages: false, application: application, on: connection)
-                total += page.rowCount
-                if page.rowCount == deviceCount {
-                    low = page.int64(row: deviceCount - 1, column: 0)
-                } else if windowEnd == .max {
-                    return total
-                } else {
-                    low = windowEnd
-                }
+                let count = page.rowCount
+                total += count
+                (low, windowEnd) = CarvingWindow(low: low, end: windowEnd == .max ? nil : windowEnd).after(
+                    count > 0 ? page.int64(row: count - 1, column: 0) : nil, isFull: count == deviceCount)
             }
+            return total
         }
     }
 }

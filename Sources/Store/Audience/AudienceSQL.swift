@@ -54,7 +54,6 @@ struct AudienceSQL {
             from start_token as token\(withDevice || needsDevice ? device : "")
             where token.app_id = \(Position.application) and token.type_id = \(Position.type)
                 and token.device_id > \(Position.low) and token.device_id <= \(Position.high)
-                and (\(Position.moment)::timestamptz is not null and \(Position.texts)::text[] is not null)
                 and \(condition)
             """
     }
@@ -70,7 +69,6 @@ struct AudienceSQL {
                 and removed.type_id = \(Position.type) and removed.device_id = device.device_id
         where device.app_id = \(Position.application)
             and device.device_id > \(Position.low) and device.device_id <= \(Position.high)
-            and (\(Position.moment)::timestamptz is not null and \(Position.texts)::text[] is not null)
             and \(condition)
         """
     }
@@ -162,8 +160,10 @@ struct AudienceSQL {
 extension AudienceSQL {
     private mutating func tag(_ key: String, _ relation: TagRelation) -> String {
         switch relation {
-        case .compares(.equal, let value): return tagged(key, "= \(text(value))")
-        case .isOneOf(let values): return values.isEmpty ? "false" : tagged(key, "= any(\(array(values)))")
+        case .compares(.equal, let value): return tagged("= \(hash(key, text(value)))")
+        case .isOneOf(let values):
+            guard !values.isEmpty else { return "false" }
+            return tagged("= any(array(select \(hash(key, "value")) from unnest(\(array(values))) as value))")
         default: break
         }
         needsDevice = true
@@ -183,13 +183,16 @@ extension AudienceSQL {
         }
     }
 
-    /// As a semi-join or a hashed look-up, whichever the planner finds cheaper; served by the primary key of device_tag.
-    private mutating func tagged(_ key: String, _ value: String) -> String {
+    private mutating func hash(_ key: String, _ value: String) -> String {
+        "tag_hash(\(Position.application), \(text(key)), \(value))"
+    }
+
+    /// As a semi-join or a hashed look-up, whichever the planner finds cheaper; served by device_tag_audience.
+    private func tagged(_ hash: String) -> String {
         """
         token.device_id in (
             select tag.device_id from device_tag as tag
-            where tag.app_id = \(Position.application) and tag.key = \(text(key)) and tag.value \(value)
-                and tag.device_id > \(Position.low) and tag.device_id <= \(Position.high))
+            where tag.hash \(hash) and tag.device_id > \(Position.low) and tag.device_id <= \(Position.high))
         """
     }
 

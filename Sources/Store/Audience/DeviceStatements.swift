@@ -87,6 +87,7 @@ enum DeviceStatements {
         text: """
             insert into device_tag (app_id, device_id, key, value)
             select $1, $2, key, value from unnest($3::text[], $4::text[]) as tag (key, value)
+            on conflict (hash, device_id) do nothing
             """)
 
     static let removeAliases = Statement(

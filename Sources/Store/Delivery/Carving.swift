@@ -6,34 +6,38 @@ extension Store {
     /// microseconds a device; facts measured up to 0.6 s without a bound on one million).
     static let windowTokenCount = 20_000
 
-    /// Claims the next page of everybody: reads the tokens, moves the watermark and stores the chunk in one statement.
+    /// Claims the next page of everybody: one statement moves the watermark, stores the chunk and reads the tokens.
     func carve(_ notification: NotificationID, event: ActivityEvent, worker: WorkerID, deviceCount: Int)
         async throws(StorageError) -> Chunk?
     {
         let parameters: [Parameter] = [.notification(notification), .worker(worker), .int32(Int32(deviceCount))]
-        let call =
+        let carving =
             event == .start
             ? StatementCall(CarvingStatements.startPage, parameters)
             : StatementCall(CarvingStatements.updatePage, parameters + [.int64(event.windowSeconds)])
-        let page = try await run([StatementCall(ChunkClaimStatements.durable), call])[1]
+        let results = try await run([
+            StatementCall(ChunkClaimStatements.durable), StatementCall(CarvingStatements.open, [.notification(notification)]),
+            carving,
+        ])
+        let (open, page) = (results[1], results[2])
         // No row: another worker read the last page meanwhile, or the fan-out was superseded.
-        guard page.rowCount > 0 else { return nil }
+        guard open.rowCount > 0 else { return nil }
         // Nobody is left, or nobody of this page may be pushed now.
-        guard !page.isNull(row: 0, column: 4) else {
+        guard page.rowCount > 0 else {
             try await finish([notification])
             return nil
         }
         var chunk = Chunk(
-            id: ChunkID(notification: notification, number: page.int32(row: 0, column: 1), epoch: 1),
-            application: ApplicationID(rawValue: page.int32(row: 0, column: 0)), isRetry: false)
-        chunk.read(
-            page, firstColumn: 4, hasLanguages: page.bool(row: 0, column: 2), joinsChannels: page.bool(row: 0, column: 3))
+            id: ChunkID(notification: notification, number: open.int32(row: 0, column: 1), epoch: 1),
+            application: ApplicationID(rawValue: open.int32(row: 0, column: 0)), isRetry: false)
+        chunk.read(page, hasLanguages: open.bool(row: 0, column: 2), joinsChannels: open.bool(row: 0, column: 3))
         return chunk
     }
 
     /// Claims the next devices that match the frozen conditions, within one window of tokens; nil when none of them does.
     ///
-    /// A window is measured once, for all the chunks it yields: to measure it is to read its tokens.
+    /// To measure a window is to read its tokens. Hence it is measured once, for all the chunks it yields, and only where few devices
+    /// match: behind a full page, the next tokens are within as many identifiers.
     func carveMatching(_ notification: NotificationID, worker: WorkerID, deviceCount: Int) async throws(StorageError) -> Chunk? {
         let (chunk, isCarved): (Chunk?, Bool) = try await transaction { connection in
             let locked = try await connection.run([
@@ -58,15 +62,15 @@ extension Store {
             var chunk = Chunk(
                 id: ChunkID(notification: notification, number: locked.int32(row: 0, column: 3), epoch: 1),
                 application: application, isRetry: false)
-            chunk.read(page, firstColumn: 0, hasLanguages: hasLanguages, joinsChannels: joinsChannels)
-            let isFull = chunk.devices.count == deviceCount
-            let watermark = isFull ? chunk.devices.last ?? low : windowEnd ?? .max
-            let isCarved = !isFull && windowEnd == nil
+            chunk.read(page, hasLanguages: hasLanguages, joinsChannels: joinsChannels)
+            let (watermark, nextEnd) = CarvingWindow(low: low, end: windowEnd).after(
+                chunk.devices.last, isFull: chunk.devices.count == deviceCount)
+            let isCarved = watermark == .max
             try await connection.query(
                 CarvingStatements.advance,
                 [
                     .notification(notification), .int64(watermark), .bool(isCarved), .worker(worker),
-                    .int64Array(chunk.devices), .int64(low), .int64(windowEnd ?? .max),
+                    .int64Array(chunk.devices), .int64(low), .int64(nextEnd),
                 ])
             return (chunk.devices.isEmpty ? nil : chunk, isCarved)
         }
@@ -75,62 +79,90 @@ extension Store {
     }
 }
 
+/// What one reading of a condition looks through: devices behind `low` and up to `end`, or all that are left when it is nil.
+struct CarvingWindow {
+    let low: Int64
+    let end: Int64?
+
+    /// Behind which device the next reading begins, `.max` when nobody is left, and the end of its window: one that is not behind
+    /// `watermark` is measured first.
+    ///
+    /// Behind a full page, as many identifiers as a window has tokens hold no more tokens than that: then nothing is measured.
+    ///
+    /// - Parameters:
+    ///   - last: the last device that was found.
+    ///   - isFull: whether as many were found as were asked for.
+    func after(_ last: Int64?, isFull: Bool) -> (watermark: Int64, end: Int64) {
+        guard let last, isFull else { return (end ?? .max, end ?? .max) }
+        return (last, end.map { max($0, last + Int64(Store.windowTokenCount)) } ?? .max)
+    }
+}
+
 extension Chunk {
-    /// Appends rows of device, token, service, language, whether the device joins a channel.
-    mutating func read(_ rows: QueryResult, firstColumn: Int, hasLanguages: Bool, joinsChannels: Bool) {
+    /// Appends rows of device, token and service, and behind them the language and whether the device joins a channel, where it has them.
+    mutating func read(_ rows: QueryResult, hasLanguages: Bool, joinsChannels: Bool) {
         let count = rows.rowCount
         guard count > 0 else { return }
         devices.reserveCapacity(count)
         services.reserveCapacity(count)
-        tokens.reserve(count: count, tokenByteCount: rows.withBytes(row: 0, column: firstColumn + 1) { $0.count })
+        tokens.reserve(count: count, tokenByteCount: rows.withBytes(row: 0, column: 1) { $0.count })
         for row in 0..<count {
-            devices.append(rows.int64(row: row, column: firstColumn))
-            tokens.append { rows.appendBytes(row: row, column: firstColumn + 1, to: &$0) }
-            services.append(rows.int16(row: row, column: firstColumn + 2))
-            if hasLanguages { languages.append(rows.optionalText(row: row, column: firstColumn + 3)) }
+            devices.append(rows.int64(row: row, column: 0))
+            tokens.append { rows.appendBytes(row: row, column: 1, to: &$0) }
+            services.append(rows.int16(row: row, column: 2))
+            if hasLanguages { languages.append(rows.optionalText(row: row, column: 3)) }
             // The second variant of such a start, `PushVariant.ofChannels`.
-            if joinsChannels { variants.append(rows.bool(row: row, column: firstColumn + 4) ? 1 : 0) }
+            if joinsChannels { variants.append(rows.bool(row: row, column: 4) ? 1 : 0) }
         }
     }
 }
 
 enum CarvingStatements {
-    static let all = [application, startPage, updatePage, windowEnd, lock, advance]
+    static let all = [application, open, startPage, updatePage, windowEnd, lock, advance]
 
     /// The app, and whether devices of a list differ in the types of their tokens: notification.
     static let application = Statement(
         name: "carving_application",
         text: "select app_id, type_ids is not null from fan_out where notification_id = $1")
 
-    /// A page of tokens becomes a claimed chunk: the part both kinds share. `page` reads the tokens behind the watermark.
+    /// The row of a fan-out that has pages left, locked: app, the next chunk's number, whether texts differ by language, whether devices
+    /// are put on channels. Notification.
+    static let open = Statement(
+        name: "carving_open",
+        text: """
+            select app_id, chunk_count, has_languages, joins_channels
+            from fan_out
+            where notification_id = $1 and not is_carved
+            for no key update
+            """)
+
+    // A page's edge is found first and its tokens are read behind everything else: 1,000 rows that pass from one part of a statement to
+    // another, with the values of the fan-out beside each, cost more than a second reading of their index.
+    /// A page of tokens becomes a claimed chunk, behind `open`: the part both kinds share. Rows of device, token, service, language, and
+    /// whether the device joins a channel.
     ///
     /// - Parameters:
-    ///   - hasQuiet: whether tokens of the page may have to be left alone for a while.
+    ///   - page: a table of tokens as `token`, and which of them are the fan-out's, of whom `\(field)` are the values.
+    ///   - fields: those values, from the fan-out's row.
     ///   - quietUntil: until when a token is left alone; null for not at all.
     ///   - passed: what else is done with the devices of the page.
+    ///   - isPushed: whether a token of the page may be pushed now.
     private static func carve(
-        name: String, page: String, hasQuiet: String = "false", quietUntil: String = "null::timestamptz", passed: String = ""
+        name: String, fields: String, page: (_ field: (String) -> String) -> String, quietUntil: String = "null::timestamptz",
+        passed: String = "", isPushed: String = "true"
     ) -> Statement {
         Statement(
             name: name,
             text: """
                 with open as materialized (
-                    select notification_id, app_id, type_id, activity_number, watermark, chunk_count, has_languages, joins_channels,
-                        \(hasQuiet) as has_quiet
+                    select notification_id, app_id, type_id, activity_number, watermark, chunk_count, has_languages, joins_channels\(fields)
                     from fan_out
-                    where notification_id = $1 and not is_carved
-                    for no key update),
+                    where notification_id = $1 and not is_carved),
                 page as materialized (
-                    select found.device_id, found.token, found.service, found.quiet_until,
-                        case when open.has_languages then (
-                            select device.language from device
-                            where device.app_id = open.app_id and device.device_id = found.device_id) end as language,
-                        case when open.joins_channels then (
-                            select joins_channels(device.os_version) from device
-                            where device.app_id = open.app_id and device.device_id = found.device_id) end as joins_channel
+                    select found.device_id, found.quiet_until
                     from open, lateral (
-                        select token.device_id, token.token, token.service, \(quietUntil) as quiet_until
-                        \(page) and token.device_id > open.watermark
+                        select token.device_id, \(quietUntil) as quiet_until
+                        from \(page { "open.\($0)" }) and token.device_id > open.watermark
                         order by token.device_id
                         limit $3) as found),
                 edge as materialized (
@@ -149,17 +181,29 @@ enum CarvingStatements {
                     select open.notification_id, open.chunk_count, 1, $2, 1, open.watermark, edge.high, now(), edge.claimed
                     from open, edge
                     where edge.claimed > 0)
-                select open.app_id, open.chunk_count, open.has_languages, open.joins_channels, page.device_id, page.token,
-                    page.service, page.language, coalesce(page.joins_channel, false)
-                from open left join page on page.quiet_until is null
-                order by page.device_id
+                select token.device_id, token.token, token.service,
+                    case when (select has_languages from open) then (
+                        select device.language from device
+                        where device.app_id = (select app_id from open) and device.device_id = token.device_id) end,
+                    case when (select joins_channels from open) then coalesce((
+                        select joins_channels(device.os_version) from device
+                        where device.app_id = (select app_id from open) and device.device_id = token.device_id), false) end
+                from \(page { "(select \($0) from open)" })
+                    and token.device_id > (select watermark from open) and token.device_id <= (select high from edge) and \(isPushed)
+                order by token.device_id
                 """)
     }
 
     /// Notification, worker, most devices.
     static let startPage = carve(
-        name: "carving_start_page",
-        page: "from start_token as token where token.app_id = open.app_id and token.type_id = open.type_id")
+        name: "carving_start_page", fields: "",
+        page: { field in "start_token as token where token.app_id = \(field("app_id")) and token.type_id = \(field("type_id"))" })
+
+    private static let quiet = """
+        quiet_token as quiet
+        where quiet.activity_number = token.activity_number and quiet.device_id = token.device_id and quiet.token = token.token
+            and quiet.until > now()
+        """
 
     // A device that registered while the fan-out ran is on the page with its token, and is no late joiner then: both were
     // committed at once, so that this statement sees both or neither. One that APNs wants to be left alone becomes a late joiner
@@ -167,22 +211,20 @@ enum CarvingStatements {
     /// Notification, worker, most devices, window in seconds.
     static let updatePage = carve(
         name: "carving_update_page",
-        page: """
-            from update_token as token
-            where token.activity_number = open.activity_number and token.ended_at is null
-                and token.started_at > unix_seconds(now()) - $4
+        fields: """
+            , unix_seconds(now()) - $4::bigint as since,
+                exists (
+                    select from quiet_token as quiet
+                    where quiet.activity_number = fan_out.activity_number and quiet.until > now()) as has_quiet
             """,
-        hasQuiet: """
-            exists (
-                select from quiet_token as quiet where quiet.activity_number = fan_out.activity_number and quiet.until > now())
-            """,
-        quietUntil: """
-            case when open.has_quiet then (
-                select quiet.until
-                from quiet_token as quiet
-                where quiet.activity_number = open.activity_number and quiet.device_id = token.device_id
-                    and quiet.token = token.token and quiet.until > now()) end
-            """,
+        page: { field in
+            """
+            update_token as token
+                where token.activity_number = \(field("activity_number")) and token.ended_at is null
+                    and token.started_at > \(field("since"))
+            """
+        },
+        quietUntil: "case when open.has_quiet then (select quiet.until from \(quiet)) end",
         passed: """
             reached as (
                 delete from delivery_retry as retry
@@ -197,7 +239,8 @@ enum CarvingStatements {
                 order by page.device_id
                 on conflict (notification_id, device_id) do update set not_before = excluded.not_before),
 
-            """)
+            """,
+        isPushed: "(not (select has_quiet from open) or not exists (select from \(quiet) offset 0))")
 
     private static func end(app: String, type: String, low: String, count: String) -> String {
         """

@@ -18,12 +18,37 @@ struct SchemaUpgradeTests {
             from pg_constraint
             where connamespace = 'public'::regnamespace
             union all
-            select indexdef from pg_indexes where schemaname = 'public' and tablename in ('delivery_retry', 'quiet_token'))
+            select indexdef from pg_indexes where schemaname = 'public' and tablename in ('delivery_retry', 'quiet_token', 'device_tag'))
                 as described
         """
 
     private static func shape(of session: DatabaseConnection) async throws -> [Substring] {
         try await session.queryUnprepared(shape, []).text(row: 0, column: 0).split(separator: "\n")
+    }
+
+    @Test("calls no function of moments: each stands in the plan as what it computes")
+    func inlines() async throws {
+        try await TestDatabase.withNew { database in
+            let session = try await database.connect()
+            let plan = try await session.queryUnprepared(
+                """
+                explain (verbose) select unix_seconds(moment), milliseconds_after(1, moment), time_ordered_id(moment, 1),
+                    tag_hash(1, 'a', moment::text)
+                from (select clock_timestamp() as moment from generate_series(1, 2)) as moments
+                """)
+            let text = (0..<plan.rowCount).map { plan.text(row: $0, column: 0) }.joined(separator: "\n")
+            for name in ["unix_seconds", "milliseconds_after", "time_ordered_id", "tag_hash"] {
+                #expect(!text.contains(name), "\(text)")
+            }
+            let moments = try await session.queryUnprepared(
+                """
+                select unix_seconds('2026-12-01 00:00:00Z'), unix_seconds('2026-12-01 00:00:00.999999Z'),
+                    unix_seconds('1969-12-31 23:59:59.5Z'), time_ordered_id('2020-01-01 00:00:00.001Z', 5),
+                    milliseconds_after(time_ordered_id('2026-12-01 00:00:00Z', 7), '2026-12-01 00:00:01.234Z')::bigint
+                """)
+            #expect((0..<5).map { moments.int64(row: 0, column: $0) } == [1_796_083_200, 1_796_083_200, -1, 1 << 22 | 5, 1_234])
+            await session.close()
+        }
     }
 
     @Test("is brought to this one's shape, and keeps its devices and tokens")
@@ -48,6 +73,7 @@ struct SchemaUpgradeTests {
                         insert into fan_out (notification_id, app_id, activity_number, event, has_languages)
                         values (1, 7, 1, 1, false);
                         insert into delivery_retry values (1, 1, 0, true, now());
+                        insert into device_tag (app_id, key, value, device_id) values (1, 'club', 'home', 1);
                         """)
                 }
                 for _ in 0..<2 { try await store.applySchema() }
@@ -60,6 +86,9 @@ struct SchemaUpgradeTests {
                         """, [])
                     #expect(kept.rowCount == 1)
                     #expect((0..<3).allSatisfy { kept.int16(row: 0, column: $0) == 1 })
+                    let tagged = try await session.queryUnprepared(
+                        "select count(*) from device_tag where hash = tag_hash(1, 'club', 'home') and device_id = 1", [])
+                    #expect(tagged.int64(row: 0, column: 0) == 1)
                     // A daemon of before goes on naming no app.
                     try await session.execute(
                         """

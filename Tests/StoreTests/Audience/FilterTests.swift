@@ -66,7 +66,7 @@ import Testing
                     lookUpCount += 1
                     #expect(lookUp.prefix { $0 != "\n" }.isEmpty)
                     let condition = lookUp.split(separator: "token.device_id in")[0]
-                    #expect(condition.contains("tag.app_id = $1"))
+                    #expect(condition.contains("tag_hash($1, "))
                     #expect(condition.contains("tag.device_id > $3 and tag.device_id <= $4)"))
                 }
             }
