@@ -132,13 +132,14 @@ struct LiveNotificationReading: Sendable {
             checks.report("profile", .missing)
             return nil
         }
-        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2, let name = ProfileName(rawValue: String(parts[0])) else {
+        let parts = text.utf8.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
+            .map { String(Substring($0)) }
+        guard parts.count == 2, let name = ProfileName(rawValue: parts[0]) else {
             let names = ProfileName.allCases.map(\.rawValue).joined(separator: ", ")
             checks.report("profile", .notOneOf("LABEL:VALUE with one of the labels \(names)"))
             return nil
         }
-        do throws(FieldProblem) { return try name.references(to: String(parts[1])) } catch {
+        do throws(FieldProblem) { return try name.references(to: parts[1]) } catch {
             checks.report("profile", error)
             return nil
         }

@@ -167,11 +167,17 @@ enum UserRequests {
                 return types
             }
             registration.isEnabled = isEnabled ?? types.map { $0 > 0 }
-            let testType = inner.optional("test_type") { (value) throws(FieldProblem) -> Int64 in
-                guard let type = value.integer, (0...2).contains(type) else { throw .notOneOf("0, 1 or 2") }
-                return type
-            }
-            registration.environment = testType.map { $0 == 1 ? .sandbox : .production }
+            registration.environment = inner.optional("test_type", environment) ?? nil
+        }
+    }
+
+    /// The SDK's kinds of builds: 0 of the App Store, 1 of a development profile, 2 ad hoc, and more that say nothing of the environment.
+    private static func environment(_ value: JSONValue) throws(FieldProblem) -> PushEnvironment? {
+        guard let type = value.integer else { throw .wrongKind(expected: "a whole number") }
+        switch type {
+        case 0, 2: return .production
+        case 1: return .sandbox
+        default: return nil
         }
     }
 

@@ -93,7 +93,9 @@ enum DashboardDescriptions {
             .field(
                 "from", .notOneOf("before \"to\", by \(DeviceReadingRoutes.longestDays) days at most"),
                 query: [("from", "20"), ("to", "10")]),
-            .field("to", .wrongKind(expected: "a whole number of seconds since 1970"), query: [("from", "1"), ("to", "-1")]),
+            .field(
+                "to", .wrongKind(expected: "a whole number of seconds since 1970, at most \(AdmissionLimits.lastIdentifierDate)"),
+                query: [("from", "1"), ("to", "-1")]),
         ])
 
     private static let counts: [(String, Schema)] = [

@@ -33,6 +33,7 @@ struct Schema: Sendable {
     static let anyObject = Schema(#"{"type":"object","minProperties":1}"#)
     static let anything = Schema("{}")
 
+    static let integer = Schema(#"{"type":"integer"}"#)
     static func integer(_ range: ClosedRange<Int>, default value: Int? = nil) -> Schema {
         let preset = value.map { #","default":\#($0)"# } ?? ""
         return Schema(#"{"type":"integer","minimum":\#(range.lowerBound),"maximum":\#(range.upperBound)\#(preset)}"#)

@@ -40,7 +40,7 @@ enum UserDescriptions {
         optional: [
             ("type", .choice(UserRequests.subscriptionType)), ("id", .uuid), ("token", .token), ("enabled", .bool),
             ("notification_types", .anything), ("session_count", .count), ("session_time", .count),
-            ("app_version", .identifier), ("device_os", .identifier), ("test_type", .integer(0...2)),
+            ("app_version", .identifier), ("device_os", .identifier), ("test_type", .integer),
         ])
     private static let toldProperties = Schema.openObject(
         [],

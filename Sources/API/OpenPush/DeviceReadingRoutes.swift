@@ -85,8 +85,9 @@ struct DeviceReadingRoutes: Sendable {
 
     private static func seconds(_ name: String, _ checks: inout QueryChecks) -> Int64? {
         guard let text = checks.text(name) else { return nil }
-        guard let seconds = Int64(text), (0..<AdmissionLimits.firstMillisecondDate).contains(seconds) else {
-            checks.report(name, .wrongKind(expected: "a whole number of seconds since 1970"))
+        guard let seconds = Int64(text), (0...AdmissionLimits.lastIdentifierDate).contains(seconds) else {
+            checks.report(
+                name, .wrongKind(expected: "a whole number of seconds since 1970, at most \(AdmissionLimits.lastIdentifierDate)"))
             return nil
         }
         return seconds

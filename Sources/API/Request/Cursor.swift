@@ -44,7 +44,11 @@ struct Cursor: Equatable {
         words = (0..<list.wordCount).map { word in
             bytes[(1 + 8 * word)..<(9 + 8 * word)].reduce(0) { $0 << 8 | UInt64($1) }
         }
+        guard list != .segments || words[0] <= Self.lastMicrosecond else { return nil }
     }
+
+    /// The end of the year 9999, in microseconds since 1970: PostgreSQL's moments end some time behind it.
+    private static let lastMicrosecond: UInt64 = 253_402_300_799_999_999
 
     var text: String {
         var bytes = [list.rawValue]

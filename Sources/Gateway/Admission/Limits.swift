@@ -28,6 +28,8 @@ package enum AdmissionLimits {
     package static let tagValueByteCount = 256
     /// A date of this many seconds or more is taken for milliseconds and refused. Source: OpenPush specification.
     package static let firstMillisecondDate: Int64 = 100_000_000_000
+    /// The last second an identifier of a notification can name. Source: time_ordered_id in schema.sql, 41 bits of milliseconds since 2020.
+    package static let lastIdentifierDate: Int64 = 3_776_860_055
     /// Requests one app may send to the start and update routes in any 60 s. Source: OpenPush specification.
     package static let requestsPerMinute = 60
     /// Requests one app may send to the routes of live notifications in any second. Source: Customer.io's App API.

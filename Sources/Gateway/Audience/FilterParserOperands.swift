@@ -112,7 +112,10 @@ struct FilterOperands {
         let values: [String?] =
             switch value.kind {
             case .array: value.elements.map { try? FieldRule.tagValue($0) }
-            case .string: (value.string ?? "").split(separator: ",", omittingEmptySubsequences: false).map(Self.listed)
+            // By bytes: a comma and a combining mark behind it are one character.
+            case .string:
+                (value.string ?? "").utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
+                    .map { Self.listed(Substring($0)) }
             default: [try? FieldRule.tagValue(value)]
             }
         let known = values.compactMap(\.self)

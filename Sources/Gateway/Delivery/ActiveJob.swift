@@ -14,14 +14,17 @@ struct ActiveJob {
 
     func isExpired(at now: UnixMilliseconds) -> Bool { now >= job.expiry }
 
-    /// Which body a device of this language gets: the exact tag, else its primary language, else the first (`en`).
+    /// Which body a device of this language gets: that of its tag, else of the tag without its last subtags, one by one, else the first
+    /// (`en`). Source: RFC 4647, 3.4. iOS names scripts (`zh-Hant-TW`), and some apps write `_` for `-`.
     func bodyIndex(language: String) -> UInt8 {
         guard job.content.alerts.count > 1 else { return 0 }
-        let wanted = language.lowercased()
-        let tags = job.content.alerts.map { $0.language.lowercased() }
-        if let exact = tags.firstIndex(of: wanted) { return UInt8(exact) }
-        let primary = wanted.prefix { $0 != "-" && $0 != "_" }
-        return UInt8(tags.firstIndex { $0 == primary } ?? 0)
+        let tags = job.content.alerts.map { LanguageTag.comparable($0.language) }
+        var wanted = LanguageTag.comparable(language)[...]
+        while true {
+            if let index = tags.firstIndex(where: { $0.elementsEqual(wanted) }) { return UInt8(index) }
+            guard let separator = wanted.lastIndex(of: LanguageTag.separator) else { return 0 }
+            wanted = wanted[..<separator]
+        }
     }
 
     /// `apns-collapse-id`: one a start's activity, so that a start sent again replaces the card instead of adding one.

@@ -62,8 +62,9 @@ package struct HTTPRequest: Sendable, Equatable {
     package var queryItems: [(name: String, value: String)]? {
         guard let start = target.utf8.firstIndex(of: UInt8(ascii: "?")) else { return [] }
         var items: [(name: String, value: String)] = []
-        for item in target[target.index(after: start)...].split(separator: "&") {
-            let pair = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        for item in target.utf8[target.utf8.index(after: start)...].split(separator: UInt8(ascii: "&")) {
+            let pair = item.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+                .map { Substring($0) }
             guard let name = PercentEncoding.decode(pair[0], plusIsSpace: true),
                 let value = PercentEncoding.decode(pair.count == 2 ? pair[1] : "", plusIsSpace: true)
             else { return nil }

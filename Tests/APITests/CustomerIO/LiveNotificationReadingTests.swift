@@ -81,7 +81,8 @@ import Testing
     @Test(
         "lists a profile's by each of its names",
         arguments: [
-            ("id:u:1", ["external_id:u:1 - 50"]), ("email:a%2Bb@c", ["email:a+b@c - 50", "external_id:a+b@c - 50"]),
+            ("id:u:1", ["external_id:u:1 - 50"]),
+            ("id:%CC%811", ["external_id:\u{301}1 - 50"]), ("email:a%2Bb@c", ["email:a+b@c - 50", "external_id:a+b@c - 50"]),
             ("phone:%2B49", ["phone:+49 - 50", "external_id:+49 - 50"]), ("internal:cio_1", ["cio_id:cio_1 - 50"]),
         ])
     func profiles(profile: String, requests: [String]) async {

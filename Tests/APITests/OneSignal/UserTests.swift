@@ -53,6 +53,16 @@ import Testing
         #expect(api.ports.with { $0.mayBeNew } == [true])
     }
 
+    @Test(
+        "are in the environment of their build, where it says one",
+        arguments: [("0", .production), ("1", .sandbox), ("2", .production), ("3", nil), ("-1", nil), ("null", nil)]
+            as [(String, PushEnvironment?)])
+    func environments(type: String, expected: PushEnvironment?) async throws {
+        let body = #"{"subscriptions":[{"type":"iOSPush","token":"ab02","test_type":\#(type)}]}"#
+        #expect(await send("POST", Self.users, body).status == 201)
+        #expect(try #require(api.ports.with { $0.userRegistrations.last }).environment == expected)
+    }
+
     @Test("who is nobody yet, or nobody any more, names no external_id, and need not have a token")
     func createsAnonymous() async throws {
         api.ports.with { $0.userRegistration = .registered(FakePorts.userDevice, isNew: false) }
@@ -89,7 +99,7 @@ import Testing
             ),
             (#"{"subscriptions":[{"type":"iOSPush","id":"x"}]}"#, "subscriptions[0].id: must be a UUID"),
             (#"{"subscriptions":[{"type":"iOSPush","enabled":1}]}"#, "subscriptions[0].enabled: must be true or false"),
-            (#"{"subscriptions":[{"type":"iOSPush","test_type":3}]}"#, "subscriptions[0].test_type: must be 0, 1 or 2"),
+            (#"{"subscriptions":[{"type":"iOSPush","test_type":"1"}]}"#, "subscriptions[0].test_type: must be a whole number"),
             (
                 #"{"subscriptions":[{"type":"iOSPush","notification_types":"1"}]}"#,
                 "subscriptions[0].notification_types: must be a whole number"

@@ -23,12 +23,12 @@ import Testing
 
     @Test("are listed page by page, and a cursor is taken back only as it was given")
     func pages() async throws {
-        store(next: .behind(createdAtMicroseconds: -5, id: FakePorts.accepted.publicID))
+        store(next: .behind(createdAtMicroseconds: 5, id: FakePorts.accepted.publicID))
         let first = await api.send("GET", "/v1/segments?limit=1")
         #expect(first.status == 200)
         let cursor = Cursor(
             list: .segments,
-            words: [UInt64(bitPattern: -5), FakePorts.accepted.publicID.high, FakePorts.accepted.publicID.low]
+            words: [5, FakePorts.accepted.publicID.high, FakePorts.accepted.publicID.low]
         ).text
         #expect(first.text == #"{"segments":[\#(Self.entry)],"total":3,"next_cursor":"\#(cursor)"}"#)
         store()
@@ -37,9 +37,12 @@ import Testing
         #expect(
             api.ports.with { $0.segmentRequests } == [
                 "\(SegmentPageStart.offset(0)) 1",
-                "\(SegmentPageStart.behind(createdAtMicroseconds: -5, id: FakePorts.accepted.publicID)) 50",
+                "\(SegmentPageStart.behind(createdAtMicroseconds: 5, id: FakePorts.accepted.publicID)) 50",
             ])
-        for wrong in ["", "zz", "02\(cursor.dropFirst(2))", String(cursor.dropLast(2)), "\(cursor)00"] {
+        for wrong in [
+            "", "zz", "02\(cursor.dropFirst(2))", String(cursor.dropLast(2)), "\(cursor)00",
+            "01\(String(repeating: "f", count: 48))", "017\(String(repeating: "f", count: 47))",
+        ] {
             let response = await api.send("GET", "/v1/segments?cursor=\(wrong)")
             #expect(response.status == 400, "\(wrong)")
             #expect(response.field == "cursor")

@@ -37,6 +37,10 @@ import Testing
                 .tag(key: "k", .timeElapsedLess(seconds: 1.5))
             ),
             (#"{"field":"tag","key":"k","relation":"in_array","value":"a, b,3"}"#, .tag(key: "k", .isOneOf(["a", "b", "3"]))),
+            (
+                #"{"field":"tag","key":"k","relation":"in_array","value":"a,\u0301b"}"#,
+                .tag(key: "k", .isOneOf(["a", "\u{301}b"]))
+            ),
             (#"{"field":"tag","key":"k","relation":"in_array","value":["a,b",3]}"#, .tag(key: "k", .isOneOf(["a,b", "3"]))),
             (#"{"field":"tag","key":"k","relation":"not_in_array","value":7}"#, .tag(key: "k", .isNoneOf(["7"]))),
             // Whatever a tag may hold.

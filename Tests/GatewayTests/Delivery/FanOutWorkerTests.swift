@@ -130,6 +130,19 @@ final class WorkerBench: Sendable {
         #expect(bench.deliveries().map(\.device) == [1, 2, 3, 4])
     }
 
+    @Test(
+        "gives a device the text whose tag is nearest to its own",
+        arguments: [
+            ("zh-Hant-TW", 1), ("zh_Hant_TW", 1), ("zh-HANT", 1), ("zh-Hans-CN", 2), ("ZH", 2), ("pt-BR", 3), ("pt_br-x", 3),
+            ("pt", 0), ("sr-Latn-RS", 0), ("-", 0), ("", 0),
+        ] as [(String, UInt8)])
+    func looksLanguagesUp(language: String, index: UInt8) async throws {
+        let bench = try WorkerBench()
+        bench.enqueue(devices: 1...1, languages: ["en", "zh-Hant", "zh", "pt_BR"]) { $0.languages = [language] }
+        await bench.run { await bench.queue.wait { $0.recorded.count == 1 } }
+        #expect(bench.sender.batches.map(\.bodyIndexes) == [[index]])
+    }
+
     @Test("records the outcomes of chunks that end together in one transaction")
     func recordsTogether() async throws {
         let bench = try WorkerBench(sender: ScriptedSender(isHolding: true))

@@ -19,7 +19,7 @@ import Testing
         arguments: [
             ("/p", nil), ("/p?", nil), ("/p?name", ""), ("/p?name=", ""), ("/p?name=a=b", "a=b"),
             ("/p?x=1&name=a+b%26&name=2", "a b&"),
-            ("/p?na%6De=1", "1"), ("/p?name=%f", nil), ("/p?Name=1", nil),
+            ("/p?na%6De=1", "1"), ("/p?x=1&\u{301}=2&name=\u{301}3", "\u{301}3"), ("/p?name=%f", nil), ("/p?Name=1", nil),
         ] as [(String, String?)])
     func query(target: String, expected: String?) {
         #expect(HTTPRequest(method: "GET", target: target).queryValue("name") == expected)
