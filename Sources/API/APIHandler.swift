@@ -163,9 +163,9 @@ package struct APIHandler: HTTPHandler {
         case .notFound:
             route = nil
             response = Router.envelope(for: request).response(for: .noRoute)
-        case .methodNotAllowed(let methods):
+        case .methodNotAllowed(let methods, let envelope):
             route = nil
-            response = Router.envelope(for: request).response(for: .methodNotAllowed(methods))
+            response = envelope.response(for: .methodNotAllowed(methods))
         case .found(let found, let parameters):
             route = found
             response = await respond(to: request, route: found, parameters: parameters)

@@ -110,6 +110,14 @@ package struct JSONValue: Sendable {
         return members
     }
 
+    /// The members of an object as a map: of each name, told apart by its bytes, the last one, in the order those came.
+    package var lastMembers: [(key: String, value: JSONValue)] {
+        let members = members
+        guard members.count > 1 else { return members }
+        var seen: Set<[UInt8]> = []
+        return members.reversed().filter { seen.insert(Array($0.key.utf8)).inserted }.reversed()
+    }
+
     /// The member of that name, the last one when it is repeated; nil when there is none or this is no object.
     package subscript(key: String) -> JSONValue? {
         guard entry.kind == .object else { return nil }

@@ -94,7 +94,7 @@ extension Commands {
             throw CommandArguments.Mistake(description: "give --segment or --filters, or neither for everybody")
         }
         if let segment { return .segments(included: [UUID(segment).map { .id($0) } ?? .name(segment)], excluded: []) }
-        guard let filters else { return .everybody }
+        guard let filters else { return .everybody(excluded: []) }
         return .filters(try Self.filters(filters))
     }
 

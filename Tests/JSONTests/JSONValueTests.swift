@@ -50,6 +50,7 @@ import Testing
         #expect(root["c"] == nil)
         #expect(root["b"]?["a"]?.integer == 2)
         #expect(root.members.map(\.key) == ["a", "b", "a", ""])
+        #expect(root.lastMembers.map(\.key) == ["b", "a", ""])
         #expect(root.members.compactMap(\.value.integer) == [1, 3, 4])
     }
 

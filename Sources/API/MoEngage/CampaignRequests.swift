@@ -86,10 +86,7 @@ enum CampaignRequests {
             }
             return .filters(filters)
         }
-        guard isEverybody, excluded.isEmpty else {
-            return .segments(included: included ?? [.name("All")], excluded: excluded)
-        }
-        return .everybody
+        return included.map { .segments(included: $0, excluded: excluded) } ?? .everybody(excluded: excluded)
     }
 
     private static func segments(_ name: String, _ reader: inout PayloadReader) -> [SegmentReference]? {

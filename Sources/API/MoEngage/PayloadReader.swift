@@ -63,7 +63,7 @@ struct PayloadReader {
         if text.isEmpty { report(name, .tooShort) }
         if text.utf8.count > AdmissionLimits.identifierByteCount { report(name, .tooLong(AdmissionLimits.identifierByteCount)) }
         if FieldRule.hasControlCharacter(text)
-            || !mayHaveSlash && text.contains("/")
+            || !mayHaveSlash && text.utf8.contains(UInt8(ascii: "/"))
         {
             report(name, .pattern(mayHaveSlash ? "^\\P{Cc}+$" : "^[^/\\p{Cc}]+$"))
         }

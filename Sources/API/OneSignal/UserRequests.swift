@@ -76,7 +76,7 @@ enum UserRequests {
     static func owner(_ request: HTTPRequest) throws(Refusal) -> DeviceAlias {
         var checks = try request.bodyChecks()
         let owner = checks.required("identity") { (value) throws(FieldProblem) -> DeviceAlias in
-            let members = value.members
+            let members = value.lastMembers
             guard value.kind == .object, members.count == 1 else { throw .wrongKind(expected: "an object with one label") }
             let label = try FieldRule.identifier(members[0].key)
             return DeviceAlias(label: ExactText(label), identifier: ExactText(try FieldRule.identifier(members[0].value)))

@@ -16,8 +16,8 @@ enum ActivityDescriptions {
     /// Exactly one of the first, third and fifth forms is given; that is not in the schema.
     static let targeting: [(String, Schema)] = [
         ("include_aliases", .map(of: .list(of: .identifier))),
-        ("include_subscription_ids", .list(of: .uuid, 0...AdmissionLimits.audienceListCount)),
-        ("included_segments", .list(of: .name, 0...AdmissionLimits.segmentCount)),
+        ("include_subscription_ids", .list(of: .uuid, 1...AdmissionLimits.audienceListCount)),
+        ("included_segments", .list(of: .name, 1...AdmissionLimits.segmentCount)),
         ("excluded_segments", .list(of: .name, 0...AdmissionLimits.segmentCount)), ("filters", filters),
     ]
     static let texts: [(String, Schema)] = [("headings", .map(of: .text)), ("contents", .map(of: .text))]

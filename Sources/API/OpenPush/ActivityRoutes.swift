@@ -67,15 +67,18 @@ struct ActivityRoutes: Sendable {
 }
 
 extension Refusal {
-    /// Each name under the field it came in.
+    /// Each name under every field it came in.
     static func unknownSegments(_ names: [String], of audience: Audience) -> Refusal {
-        var included: Set<ExactText> = []
-        if case .segments(let names, _) = audience { included = Set(names.map { ExactText($0) }) }
+        guard case .segments(let included, let excluded) = audience else {
+            return .fields(names.map { FieldError(field: "excluded_segments", problem: .unknownSegment($0)) })
+        }
+        let lists = [("included_segments", included), ("excluded_segments", excluded)].map { field, names in
+            (field: field, names: Set(names.map { ExactText($0) }))
+        }
         return .fields(
-            names.map { name in
-                FieldError(
-                    field: included.contains(ExactText(name)) ? "included_segments" : "excluded_segments",
-                    problem: .unknownSegment(name))
+            names.flatMap { name in
+                lists.filter { $0.names.contains(ExactText(name)) }
+                    .map { FieldError(field: $0.field, problem: .unknownSegment(name)) }
             })
     }
 

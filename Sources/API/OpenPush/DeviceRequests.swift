@@ -12,7 +12,7 @@ enum DeviceRequests {
             guard value.string == DevicePlatform.ios.name else { throw .notOneOf("\"ios\"") }
             return .ios
         }
-        var device = DeviceRegistration(pushToken: checks.pushToken(of: platform ?? .ios) ?? [])
+        var device = DeviceRegistration(pushToken: checks.pushToken(of: platform ?? .ios, application) ?? [])
         device.platform = platform
         device.environment = checks.optional("environment") { value throws(FieldProblem) in
             guard let environment = value.string.flatMap(PushEnvironment.init(name:)) else {
@@ -65,7 +65,7 @@ enum DeviceRequests {
             checks.report(field, .wrongKind(expected: "an object"))
             return [:]
         }
-        let members = object.members
+        let members = object.lastMembers
         guard members.count <= limit else {
             checks.report(field, .tooMany(actual: members.count, limit: limit))
             return [:]

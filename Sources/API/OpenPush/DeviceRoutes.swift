@@ -43,7 +43,7 @@ struct DeviceRoutes: Sendable {
     private func setUpdateToken(_ request: HTTPRequest, caller: Caller) async throws(Refusal) -> HTTPResponse {
         var checks = try request.bodyChecks()
         let now = now()
-        let (platform, pushToken) = checks.device()
+        let (platform, pushToken) = checks.device(of: caller.application)
         let activityID = checks.required("activity_id") { value throws(FieldProblem) in try FieldRule.activityID(value) }
         let token = checks.activityToken(of: platform)
         let type = checks.optional("activity_type") { value throws(FieldProblem) in try FieldRule.identifier(value) }
@@ -70,7 +70,7 @@ struct DeviceRoutes: Sendable {
 
     private func setStartToken(_ request: HTTPRequest, caller: Caller) async throws(Refusal) -> HTTPResponse {
         var checks = try request.bodyChecks()
-        let (platform, pushToken) = checks.device()
+        let (platform, pushToken) = checks.device(of: caller.application)
         let type = checks.required("activity_type") { value throws(FieldProblem) in try FieldRule.identifier(value) }
         let token = checks.activityToken(of: platform)
         try checks.finish()
@@ -89,7 +89,7 @@ struct DeviceRoutes: Sendable {
 
     private func removeStartToken(_ request: HTTPRequest, caller: Caller) async throws(Refusal) -> HTTPResponse {
         var checks = try request.bodyChecks()
-        let pushToken = checks.device().pushToken
+        let pushToken = checks.device(of: caller.application).pushToken
         let type = checks.required("activity_type") { value throws(FieldProblem) in try FieldRule.identifier(value) }
         try checks.finish()
         guard let pushToken, let type else { preconditionFailure("a required field is neither there nor reported") }
@@ -103,7 +103,7 @@ struct DeviceRoutes: Sendable {
 
     private func endActivity(_ request: HTTPRequest, caller: Caller) async throws(Refusal) -> HTTPResponse {
         var checks = try request.bodyChecks()
-        let pushToken = checks.device().pushToken
+        let pushToken = checks.device(of: caller.application).pushToken
         let activityID = checks.required("activity_id") { value throws(FieldProblem) in try FieldRule.activityID(value) }
         try checks.finish()
         guard let pushToken, let activityID else { preconditionFailure("a required field is neither there nor reported") }
@@ -122,7 +122,7 @@ struct DeviceRoutes: Sendable {
         let activityID = checks.parameter(activityID, as: "activity_id") { text throws(FieldProblem) in
             try FieldRule.activityID(text)
         }
-        let pushToken = checks.pushToken(of: .ios)
+        let pushToken = checks.pushToken(of: .ios, caller.application)
         try checks.finish()
         guard let pushToken, let activityID else { preconditionFailure("a required field is neither there nor reported") }
         _ = try await device(pushToken, caller)
@@ -145,7 +145,7 @@ struct DeviceRoutes: Sendable {
 
     private func recordClick(_ request: HTTPRequest, caller: Caller) async throws(Refusal) -> HTTPResponse {
         var checks = try request.bodyChecks()
-        let pushToken = checks.device().pushToken
+        let pushToken = checks.device(of: caller.application).pushToken
         let activityID = checks.required("activity_id") { value throws(FieldProblem) in try FieldRule.activityID(value) }
         let notification = checks.optional("notification_id", FieldRule.uuid)
         try checks.finish()

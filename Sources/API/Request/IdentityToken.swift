@@ -90,7 +90,7 @@ enum IdentityToken {
         }
         guard identity.kind == .object, identity.count <= AdmissionLimits.aliasCount + 1 else { return nil }
         var aliases: [ExactText: ExactText] = [:]
-        for (label, value) in identity.members {
+        for (label, value) in identity.lastMembers {
             guard let label = try? FieldRule.identifier(label), let identifier = try? FieldRule.identifier(value) else {
                 return nil
             }

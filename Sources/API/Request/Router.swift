@@ -6,8 +6,8 @@ enum Router {
     enum Match: Equatable, Sendable {
         /// The route, and the segments that stand for its parameters, decoded and never empty.
         case found(Route, parameters: [String])
-        /// The path is known, with these methods.
-        case methodNotAllowed([String])
+        /// The path is known, with these methods; errors have the shape of its first route.
+        case methodNotAllowed([String], Envelope)
         case notFound
     }
 
@@ -24,14 +24,18 @@ enum Router {
     static func match(_ request: HTTPRequest) -> Match {
         guard let segments = request.pathSegments, let entries = entries[segments.count] else { return .notFound }
         var methods: [String] = []
+        var envelope: Envelope?
         for entry in entries {
             guard let parameters = parameters(of: entry.pattern, in: segments) else { continue }
             if entry.method == request.method || (entry.method == "GET" && request.method == "HEAD") {
                 return .found(entry.route, parameters: parameters)
             }
-            methods.append(contentsOf: entry.method == "GET" ? ["GET", "HEAD"] : [entry.method])
+            envelope = envelope ?? entry.route.envelope
+            for method in entry.method == "GET" ? ["GET", "HEAD"] : [entry.method] where !methods.contains(method) {
+                methods.append(method)
+            }
         }
-        return methods.isEmpty ? .notFound : .methodNotAllowed(methods)
+        return envelope.map { .methodNotAllowed(methods, $0) } ?? .notFound
     }
 
     /// The shape of errors for a path that is no route.

@@ -7,9 +7,14 @@ extension FieldRule {
     static let registrationTokenByteCount = 1_024
 
     /// The token that names a device: FCM's on Android; APNs' on iOS, or FCM's where that is in front.
-    static func deviceToken(_ value: JSONValue, of platform: DevicePlatform) throws(FieldProblem) -> [UInt8] {
+    ///
+    /// - Parameter mayBeRelayed: whether FCM may be in front of APNs.
+    static func deviceToken(
+        _ value: JSONValue, of platform: DevicePlatform, mayBeRelayed: Bool
+    ) throws(FieldProblem) -> [UInt8] {
         // FCM's have a colon in them.
-        let isFromFCM = platform == .android || value.string?.utf8.contains(UInt8(ascii: ":")) == true
+        let isRelayed = mayBeRelayed && value.string?.utf8.contains(UInt8(ascii: ":")) == true
+        let isFromFCM = platform == .android || isRelayed
         return try isFromFCM ? registrationToken(value) : token(value)
     }
 
@@ -43,14 +48,16 @@ extension FieldRule {
 
 extension FieldChecks {
     /// `platform` and `push_token`: which device a request of `/v1` is about. iOS unless it is said.
-    mutating func device() -> (platform: DevicePlatform, pushToken: [UInt8]?) {
+    mutating func device(of application: Application) -> (platform: DevicePlatform, pushToken: [UInt8]?) {
         let platform = optional("platform", FieldRule.platform) ?? .ios
-        return (platform, pushToken(of: platform))
+        return (platform, pushToken(of: platform, application))
     }
 
     /// `push_token` of a device on that platform.
-    mutating func pushToken(of platform: DevicePlatform) -> [UInt8]? {
-        required("push_token") { value throws(FieldProblem) in try FieldRule.deviceToken(value, of: platform) }
+    mutating func pushToken(of platform: DevicePlatform, _ application: Application) -> [UInt8]? {
+        required("push_token") { value throws(FieldProblem) in
+            try FieldRule.deviceToken(value, of: platform, mayBeRelayed: application.relaysThroughFCM)
+        }
     }
 
     /// `token`, to which activities of a device on that platform are pushed.

@@ -16,7 +16,7 @@ extension FieldChecks {
             report(key, .wrongKind(expected: "an object of texts by language"))
             return nil
         }
-        let members = value.members
+        let members = value.lastMembers
         guard members.count <= Self.languageCount else {
             report(key, .tooMany(actual: members.count, limit: Self.languageCount))
             return nil

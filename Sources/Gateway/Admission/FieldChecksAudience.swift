@@ -56,11 +56,11 @@ extension FieldChecks {
             report("include_aliases", .wrongKind(expected: "an object of lists by alias label"))
             return nil
         }
-        guard !value.isEmpty else {
+        let members = value.lastMembers.filter { !$0.value.isNull }
+        guard !members.isEmpty else {
             report("include_aliases", .empty)
             return nil
         }
-        let members = value.members
         let total = members.reduce(0) { $0 + $1.value.elements.count }
         guard max(total, members.count) <= AdmissionLimits.audienceListCount else {
             report("include_aliases", .tooMany(actual: max(total, members.count), limit: AdmissionLimits.audienceListCount))

@@ -4,7 +4,9 @@ package enum Audience: Sendable {
     case aliases([AliasReference])
     /// These devices, by `subscription_id`; unknown ones are passed over.
     case subscriptions([UUID])
-    /// Devices in any of the included segments and in none of the excluded ones.
+    /// Everybody but the devices in these segments, whatever segments are called.
+    case everybody(excluded: [String])
+    /// Devices in any of the included segments and in none of the excluded ones. `All` is everybody, unless a segment has that name.
     case segments(included: [String], excluded: [String])
     /// Devices that match.
     case filters(FilterExpression)

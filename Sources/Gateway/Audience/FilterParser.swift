@@ -54,7 +54,7 @@ package enum FilterParser {
 
     private static func separator(_ entry: JSONValue) throws(FilterProblem) -> Separator {
         guard let separator = entry["operator"]?.string.flatMap(Separator.init) else { throw .unknownOperator }
-        if let other = entry.members.first(where: { $0.key != "operator" && !$0.value.isNull }) {
+        if let other = entry.lastMembers.first(where: { $0.key != "operator" && !$0.value.isNull }) {
             throw .unexpectedKey(other.key)
         }
         return separator

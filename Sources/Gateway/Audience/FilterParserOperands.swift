@@ -26,7 +26,7 @@ struct FilterOperands {
 
     /// Checks that the entry has no members but `field`, `relation` and these.
     func only(_ keys: String...) throws(FilterProblem) -> FilterOperands {
-        for (key, value) in entry.members where !value.isNull && key != "field" && key != "relation" && !keys.contains(key) {
+        for (key, value) in entry.lastMembers where !value.isNull && key != "field" && key != "relation" && !keys.contains(key) {
             throw .unexpectedKey(key)
         }
         return self
@@ -66,7 +66,7 @@ struct FilterOperands {
     /// A span of time or a distance, in the unit of the field: not negative, and small enough for the database to reckon with.
     func amount(_ key: String) throws(FilterProblem) -> Double {
         let number = try number(key)
-        guard (0..<Self.amountLimit).contains(number) else { throw .badValue(key, expected: "a number from 0 to 1e11") }
+        guard (0...Self.amountLimit).contains(number) else { throw .badValue(key, expected: "a number from 0 to 1e11") }
         return number
     }
 

@@ -49,7 +49,8 @@ package enum SegmentReference: Hashable, Sendable {
 
 /// Who the starts of a new campaign go to.
 package enum CampaignAudience: Sendable {
-    case everybody
+    /// Everybody but the devices in these segments.
+    case everybody(excluded: [SegmentReference])
     /// Devices in any of the included segments and in none of the excluded ones.
     case segments(included: [SegmentReference], excluded: [SegmentReference])
     /// The JSON array of filters as it came in; it parses.

@@ -33,7 +33,7 @@ extension Store: AudienceCounter {
             let counted = try await connection.query(
                 CountingStatements.subscriptions, ofType + [.uuidArray(subscriptions.map(\.bytes))])
             return .counted(AudiencePreview(counted))
-        case .segments, .filters:
+        case .everybody, .segments, .filters:
             switch try await resolve(audience, type: type, application: application, on: connection) {
             case .unknownSegments(let names): return .unknownSegments(names)
             case .conditions(let conditions):

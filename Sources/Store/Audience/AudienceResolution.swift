@@ -37,27 +37,31 @@ extension Store {
             return Self.devices(of: found, namesUsers: false)
         case .segments(let included, let excluded):
             return try await resolveSegments(included, excluded, application: application, on: connection)
+        case .everybody(let excluded):
+            return try await resolveSegments(nil, excluded, application: application, on: connection)
         case .filters(let expression):
             return .conditions(FrozenAudience(included: expression.branches, excluded: []))
         }
     }
 
+    /// - Parameter included: nil is everybody.
     private func resolveSegments(
-        _ included: [String], _ excluded: [String], application: ApplicationID, on connection: DatabaseConnection
+        _ included: [String]?, _ excluded: [String], application: ApplicationID, on connection: DatabaseConnection
     ) async throws -> ResolvedAudience {
         let stored = try await connection.query(
-            SegmentStatements.find, [.application(application), .textArray(included + excluded)])
+            SegmentStatements.find, [.application(application), .textArray((included ?? []) + excluded)])
         var branches: [ExactText: [[FilterCondition]]] = [Self.everybodySegment: FrozenAudience.everybody]
         for row in 0..<stored.rowCount {
             branches[ExactText(stored.text(row: row, column: 0))] = try Self.branches(of: stored.bytes(row: row, column: 1))
         }
-        let included = included.map { ExactText($0) }
+        let included = included?.map { ExactText($0) }
         let excluded = excluded.map { ExactText($0) }
-        let unknown = (included + excluded).filter { branches[$0] == nil }
+        let unknown = ((included ?? []) + excluded).filter { branches[$0] == nil }
         guard unknown.isEmpty else { return .unknownSegments(unknown.uniqued().map(\.text)) }
         return .conditions(
             FrozenAudience(
-                included: included.flatMap { branches[$0] ?? [] }, excluded: excluded.flatMap { branches[$0] ?? [] }))
+                included: included?.flatMap { branches[$0] ?? [] } ?? FrozenAudience.everybody,
+                excluded: excluded.flatMap { branches[$0] ?? [] }))
     }
 
     private static func devices(of result: QueryResult, namesUsers: Bool) -> ResolvedAudience {

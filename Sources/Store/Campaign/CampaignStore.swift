@@ -98,10 +98,15 @@ extension Store {
         _ audience: CampaignAudience, application: ApplicationID, on connection: DatabaseConnection
     ) async throws -> (stored: StoredCampaignAudience, unknown: [SegmentReference]) {
         switch audience {
-        case .everybody: return (.segments(included: [nil], excluded: []), [])
         case .filters(let definition): return (.filters(definition), [])
-        case .segments(let included, let excluded):
-            let all = included + excluded
+        case .everybody, .segments:
+            let (included, excluded): ([SegmentReference]?, [SegmentReference]) =
+                switch audience {
+                case .segments(let included, let excluded): (included, excluded)
+                case .everybody(let excluded): (nil, excluded)
+                case .filters: (nil, [])
+                }
+            let all = (included ?? []) + excluded
             let names = all.compactMap { if case .name(let name) = $0 { name } else { nil } }
             let ids = all.compactMap { if case .id(let id) = $0 { id } else { nil } }
             let found = Self.segments(
@@ -126,7 +131,8 @@ extension Store {
                 }
                 return result
             }
-            let stored = StoredCampaignAudience.segments(included: numbers(included), excluded: numbers(excluded))
+            let stored = StoredCampaignAudience.segments(
+                included: included.map(numbers) ?? [nil], excluded: numbers(excluded))
             return (stored, unknown)
         }
     }
@@ -199,9 +205,11 @@ enum StoredCampaignAudience: Equatable {
         case .filters(let definition):
             return (try? Store.branches(of: definition)).map { .filters(FilterExpression(branches: $0)) }
         case .segments(let included, let excluded):
-            let named = [included, excluded].map { $0.map { $0.map { names[$0] } ?? Store.everybodySegment.text } }
-            guard named.allSatisfy({ $0.allSatisfy { $0 != nil } }) else { return nil }
-            return .segments(included: named[0].compactMap { $0 }, excluded: named[1].compactMap { $0 })
+            let excluded = excluded.map { $0.map { names[$0] } ?? Store.everybodySegment.text }
+            let named = included.compactMap { $0 }.map { names[$0] }
+            guard (named + excluded).allSatisfy({ $0 != nil }) else { return nil }
+            if included.contains(nil) { return .everybody(excluded: excluded.compactMap { $0 }) }
+            return .segments(included: named.compactMap { $0 }, excluded: excluded.compactMap { $0 })
         }
     }
 }

@@ -99,7 +99,7 @@ import Testing
         arguments: [
             ("", "body: a JSON object is required"), ("{", "body: invalid JSON at byte 1: unexpected end"),
             ("[]", "body: must be a JSON object"), (#"{"writeKey":"x"}"#, "batch: is required"),
-            (#"{"batch":{}}"#, "batch: must be a list"),
+            (#"{"batch":{}}"#, "batch: must be a list"), (#"{"batch":null}"#, "batch: is required"),
             (
                 #"{"batch":[\#(Array(repeating: "0", count: 1_001).joined(separator: ","))]}"#,
                 "batch: has 1001 entries, at most 1000 are allowed"

@@ -78,6 +78,7 @@ import Testing
         ),
         (.broadcastUpdate.with("instance_id", #""""#), ["string_too_short instance_id"]),
         (.broadcastUpdate.with("instance_id", #""a/b""#), ["string_pattern_mismatch instance_id"]),
+        (.broadcastUpdate.with("instance_id", #""a/\u0301b""#), ["string_pattern_mismatch instance_id"]),
         (
             .broadcastUpdate.with("broadcast_live_activity_id", #""\#(String(repeating: "x", count: 129))""#),
             ["string_too_long broadcast_live_activity_id"]

@@ -53,7 +53,7 @@ import Testing
         #expect(await api.createCampaign(body.text).status == 200)
     }
 
-    /// `segmentation_details`, the included segments and the excluded ones; nil for filters.
+    /// `segmentation_details`, the included segments and the excluded ones; nil for filters, none for everybody.
     static let audiences: [(String, [SegmentReference]?, [SegmentReference])] = [
         (
             #"{"included_filters":{"filter_operator":"or","filters":[{"filter_type":"custom_segments","name":"fans"}]}}"#,
@@ -66,7 +66,7 @@ import Testing
         ),
         (
             #"{"is_all_user_campaign":true,"excluded_filters":{"filters":[{"filter_type":"custom_segments","name":"away"}]}}"#,
-            [.name("All")], [.name("away")]
+            [], [.name("away")]
         ),
         (#"{"filters":[{"field":"tag","key":"club","relation":"=","value":"home"}]}"#, nil, []),
     ]
@@ -81,7 +81,7 @@ import Testing
         case .filters(let definition):
             #expect(included == nil)
             #expect(String(decoding: definition, as: UTF8.self) == details.dropFirst(11).dropLast())
-        case .everybody: Issue.record("not everybody was asked for")
+        case .everybody(let without): #expect(included == [] && without == excluded)
         }
     }
 

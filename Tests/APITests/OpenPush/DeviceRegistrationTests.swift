@@ -101,7 +101,7 @@ import Testing
         arguments: [
             ("push_token", nil, "push_token"), ("push_token", "null", "push_token"), ("push_token", #""""#, "push_token"),
             ("push_token", #""abc""#, "push_token"), ("push_token", #""zz""#, "push_token"),
-            ("push_token", #""<ab cd>""#, "push_token"),
+            ("push_token", #""<ab cd>""#, "push_token"), ("push_token", #""not:hex""#, "push_token"),
             ("push_token", "\"\(String(repeating: "a", count: 402))\"", "push_token"), ("push_token", "12", "push_token"),
             ("platform", nil, "platform"), ("platform", #""android""#, "platform"), ("environment", #""prod""#, "environment"),
             ("environment", "1", "environment"), ("external_id", #""""#, "external_id"),

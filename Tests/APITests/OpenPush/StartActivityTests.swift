@@ -226,11 +226,12 @@ import Testing
     @Test("answers 400 for segments that do not exist, naming them")
     func unknownSegments() async {
         api.ports.with { $0.start = .unknownSegments(["A", "B"]) }
-        let response = await send(.start.with("included_segments", #"["A"]"#).with("excluded_segments", #"["B"]"#))
+        let response = await send(.start.with("included_segments", #"["A"]"#).with("excluded_segments", #"["B","A"]"#))
         #expect(response.status == 400)
         #expect(
             response.errorTexts == [
-                "included_segments: there is no segment named A", "excluded_segments: there is no segment named B",
+                "included_segments: there is no segment named A", "excluded_segments: there is no segment named A",
+                "excluded_segments: there is no segment named B",
             ])
     }
 

@@ -83,13 +83,16 @@ import Testing
     @Test(
         "names the methods of a known path",
         arguments: [
-            ("GET", "/v1/devices", ["POST"]), ("PUT", "/v1/live-activities/start-tokens", ["POST", "DELETE"]),
-            ("POST", "/livez", ["GET", "HEAD"]), ("OPTIONS", "/v1/notifications", ["GET", "HEAD"]),
-            ("post", "/v1/devices", ["POST"]), ("PUT", "/v1/live_notifications/start", ["POST", "GET", "HEAD"]),
-            ("HEAD", "/v1/devices", ["POST"]),
-        ])
-    func methods(method: String, target: String, allowed: [String]) {
-        #expect(match(method, target) == .methodNotAllowed(allowed))
+            ("GET", "/v1/devices", ["POST"], .detail), ("PUT", "/v1/live-activities/start-tokens", ["POST", "DELETE"], .detail),
+            ("POST", "/livez", ["GET", "HEAD"], .detail), ("OPTIONS", "/v1/notifications", ["GET", "HEAD"], .detail),
+            ("post", "/v1/devices", ["POST"], .detail), ("HEAD", "/v1/devices", ["POST"], .detail),
+            ("PUT", "/v1/live_notifications/start", ["POST", "GET", "HEAD"], .meta),
+            ("POST", "/v1/live_notifications/types", ["GET", "HEAD"], .meta), ("PUT", "/apps/a/users", ["POST"], .objects),
+            ("PUT", "/apps/a/segments", ["POST", "GET", "HEAD"], .success),
+            ("GET", "/apps/a/activities/activity/x", ["POST"], .errors),
+        ] as [(String, String, [String], Envelope)])
+    func methods(method: String, target: String, allowed: [String], envelope: Envelope) {
+        #expect(match(method, target) == .methodNotAllowed(allowed, envelope))
     }
 
     @Test("answers unknown paths and methods in the family's shape, without asking for a key")

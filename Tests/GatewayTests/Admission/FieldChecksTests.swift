@@ -105,7 +105,8 @@ import Testing
             (#"{"contents":{"en":" \u3000\u2003"}}"#, ["contents.en: must not be blank"]),
             (#"{"contents":{"en":"x","de":5}}"#, ["contents.de: must be a string"]),
             (#"{"contents":{"en":"x","d":"y"}}"#, ["contents.d: must be a language tag such as en or pt-BR"]),
-            (#"{"contents":{"en":"x","de":" ","fr":null}}"#, []),
+            (#"{"contents":{"en":"x","de":" ","fr":null}}"#, []), (#"{"contents":{"en":5,"en":" ","en":"x"}}"#, []),
+            (#"{"contents":{"en":"x","en":" "}}"#, ["contents.en: must not be blank"]),
         ])
     func localizedText(body: String, messages: [String]) throws {
         var checks = try checks(body)
@@ -182,6 +183,10 @@ import Testing
         guard case .aliases(let references) = aliases.audience() else { throw Missing() }
         #expect(
             references == [AliasReference(label: "external_id", identifier: "u"), AliasReference(label: "crm", identifier: "u")])
+
+        var again = try checks(#"{"include_aliases":{"external_id":5,"crm":null,"external_id":["a"],"external_id":["b"]}}"#)
+        guard case .aliases(let last) = again.audience() else { throw Missing() }
+        #expect(last == [AliasReference(label: "external_id", identifier: "b")])
 
         for form in [#""included_segments":["A"]"#, #""include_aliases":{"external_id":["u"]}"#] {
             var checks = try checks("{\(form),\"excluded_segments\":[]}")

@@ -133,7 +133,7 @@ import Testing
         "order versions by their numbers",
         arguments: [
             ("1.2.0", [1, 2]), ("0", []), ("1.10", [1, 10]), ("", nil), ("1..2", nil), ("v1", nil), ("1.2-beta", nil),
-            ("1234567890123456789", nil),
+            ("1234567890123456789", nil), ("2.0000000000000000000", [2]), ("1.0000000000000000001", [1, 1]), ("1. 2", nil),
         ] as [(String, [Int64]?)])
     func parseVersions(version: String, parts: [Int64]?) { #expect(AppVersion.parts(version) == parts) }
 

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Campaigns", .enabled(if: TestDatabase.isAvailable), .timeLimit(.minutes(2))) struct CampaignTests {
     static func campaign(
-        _ name: String = "match", request: String? = nil, audience: CampaignAudience = .everybody,
+        _ name: String = "match", request: String? = nil, audience: CampaignAudience = .everybody(excluded: []),
         digest: UInt8 = 1
     ) -> NewCampaign {
         NewCampaign(
@@ -51,6 +51,33 @@ import Testing
         }
     }
 
+    @Test("for everybody reach everybody, also when a segment is called All")
+    func everybody() async throws {
+        try await StoreFixture.with { fixture in
+            let app = fixture.application.id
+            try await fixture.addDevice(1) { $0.tags = ["club": "home"] }
+            try await fixture.addDevice(2)
+            let definition = Array(#"[{"field":"tag","key":"club","relation":"=","value":"home"}]"#.utf8)
+            for name in ["All", "home"] {
+                _ = try await fixture.store.createSegment(
+                    NewSegment(id: nil, name: name, note: "", definition: definition), application: app)
+            }
+            let excluding = SegmentReference.name("home")
+            for (name, audience, count) in [
+                ("all", CampaignAudience.everybody(excluded: []), 2), ("away", .everybody(excluded: [excluding]), 1),
+                ("named", .segments(included: [.name("All")], excluded: []), 1),
+            ] as [(String, CampaignAudience, Int64)] {
+                _ = try await Self.create(Self.campaign(name, request: name, audience: audience), fixture)
+                let stored = try #require(try await fixture.store.campaign(named: name, application: app)?.audience)
+                guard
+                    case .counted(let preview) = try await fixture.store.preview(
+                        stored, activityType: StoreFixture.type, application: app)
+                else { throw FixtureError.unexpected(name) }
+                #expect(preview.reachableCount == count, "\(name)")
+            }
+        }
+    }
+
     @Test("keep a segment that is named anew, and lose their audience with a segment that is removed")
     func segments() async throws {
         try await StoreFixture.with { fixture in
@@ -66,10 +93,11 @@ import Testing
             _ = try await fixture.store.changeSegment(
                 id, SegmentChange(name: "supporters", note: nil, definition: nil), application: app)
             let renamed = try await fixture.store.campaign(named: "match", application: app)
-            guard case .segments(let included, let excluded)? = renamed?.audience else {
+            // Everybody and some others are everybody.
+            guard case .everybody(let excluded)? = renamed?.audience else {
                 throw FixtureError.unexpected("\(String(describing: renamed))")
             }
-            #expect(included == ["supporters", "supporters", "All"] && excluded == ["supporters"])
+            #expect(excluded == ["supporters"])
             #expect(try await fixture.store.removeSegment(id, application: app))
             #expect(try await fixture.store.campaign(named: "match", application: app)?.audience == nil)
 

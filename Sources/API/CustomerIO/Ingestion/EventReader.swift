@@ -79,7 +79,8 @@ struct EventReader {
         guard let token = device?["token"], !token.isNull else { throw DroppedEvent(.noDevice) }
         let platform = try platform(device?["type"])
         let name = try checked(token, "context.device.token") { value throws(FieldProblem) in
-            try FieldRule.deviceToken(value, of: platform)
+            // Events are read before it is known whose they are.
+            try FieldRule.deviceToken(value, of: platform, mayBeRelayed: true)
         }
         return Device(token: name, platform: platform)
     }
@@ -94,7 +95,7 @@ struct EventReader {
     private func namedDevice() throws(DroppedEvent) -> Device {
         let platform = try platform(properties?["platform"])
         let name = try required("deviceId") { value throws(FieldProblem) in
-            try FieldRule.deviceToken(value, of: platform)
+            try FieldRule.deviceToken(value, of: platform, mayBeRelayed: true)
         }
         return Device(token: name, platform: platform)
     }

@@ -29,7 +29,7 @@ struct IngestionBody {
             events = [("", root)]
             return
         }
-        guard let batch = root["batch"] else { throw .batch(.missing) }
+        guard let batch = root["batch"], !batch.isNull else { throw .batch(.missing) }
         guard batch.kind == .array else { throw .batch(.wrongKind(expected: "a list")) }
         let count = batch.count
         guard count <= Self.eventCount else { throw .batch(.tooMany(actual: count, limit: Self.eventCount)) }
