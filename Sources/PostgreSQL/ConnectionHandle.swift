@@ -14,7 +14,7 @@ import CPostgreSQL
             throw .unavailable(reason: "out of memory")
         }
         unsafe self.connection = connection
-        guard unsafe PQstatus(connection) != CONNECTION_BAD else { throw .unavailable(reason: errorReason) }
+        guard unsafe PQstatus(connection) != CONNECTION_BAD else { throw failure }
         unsafe PQsetNoticeProcessor(connection, { _, _ in }, nil)  // libpq would print notices on standard error
     }
 
@@ -38,11 +38,28 @@ import CPostgreSQL
     /// No transaction is open and nothing is under way.
     var isIdle: Bool { unsafe PQtransactionStatus(connection) == PQTRANS_IDLE }
 
-    /// The first line of libpq's message; it names hosts and users but no credentials.
-    var errorReason: String {
-        guard let message = unsafe PQerrorMessage(connection) else { return "connection lost" }
-        let line = unsafe String(cString: message).split(separator: "\n", maxSplits: 1).first
-        return line.map(String.init) ?? "connection lost"
+    /// Where an open connection leads: address and port are told even where the keywords left them out.
+    var endpoint: DatabaseOptions.Endpoint {
+        func text(_ value: UnsafeMutablePointer<CChar>?) -> String { unsafe value.map { unsafe String(cString: $0) } ?? "" }
+        return unsafe DatabaseOptions.Endpoint(
+            host: text(PQhost(connection)), address: text(PQhostaddr(connection)), port: text(PQport(connection)))
+    }
+
+    /// Most servers whose answers to an attempt to connect are told.
+    private static let toldServerLimit = 8
+
+    /// What libpq complains of. Its words name hosts and users but no credentials.
+    var failure: DatabaseError {
+        guard let text = unsafe PQerrorMessage(connection) else { return .unavailable(reason: "connection lost") }
+        let lines = unsafe String(cString: text).split(separator: "\n")
+        // One for each server that was tried; what else there is explains.
+        let servers = lines.filter { $0.hasPrefix("connection to server ") }
+        let reason = (servers.isEmpty ? lines.prefix(1) : servers.prefix(Self.toldServerLimit)).joined(separator: "; ")
+        // In libpq's words, for want of a code: what target_session_attrs refuses.
+        let isReadOnly = servers.contains {
+            $0.hasSuffix("session is read-only") || $0.hasSuffix("server is in hot standby mode")
+        }
+        return isReadOnly ? .readOnly(reason: reason) : .unavailable(reason: reason.isEmpty ? "connection lost" : reason)
     }
 
     // MARK: Receiving
@@ -66,7 +83,7 @@ import CPostgreSQL
             channel: String(cString: notification.pointee.relname), payload: String(cString: notification.pointee.extra))
     }
 
-    // MARK: Sending. Each returns false when libpq refuses; `errorReason` says why.
+    // MARK: Sending. Each returns false when libpq refuses; `failure` says why.
 
     /// nil when the connection is lost, else whether the socket took everything.
     func flush() -> Bool? {

@@ -53,7 +53,7 @@ extension DatabaseConnection {
             let results = try await perform(.pipeline, deadline: deadline) { steps.send(on: $0) }
             guard results.count == steps.count else {
                 close(reason: "unexpected number of answers")
-                throw .unavailable(reason: closeReason)
+                throw closeFailure
             }
             guard !newlyPrepared.isEmpty else { return results }
             return zip(steps, results).filter { $0.0.isExecution }.map(\.1)
@@ -75,7 +75,7 @@ extension DatabaseConnection {
         let results = try await perform(.pipeline, deadline: deadline ?? defaultDeadline) { steps.send(on: $0) }
         guard let result = results.first else {
             close(reason: "unexpected number of answers")
-            throw .unavailable(reason: closeReason)
+            throw closeFailure
         }
         return result
     }

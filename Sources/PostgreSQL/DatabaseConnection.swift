@@ -12,7 +12,9 @@ package actor DatabaseConnection {
     let options: DatabaseOptions
     /// nil once closed.
     private(set) var handle: ConnectionHandle?
-    private(set) var closeReason = "not connected"
+    private(set) var closeFailure = DatabaseError.unavailable(reason: "not connected")
+    /// Where it leads, once it is open.
+    private(set) var endpoint: DatabaseOptions.Endpoint?
     var operation: PendingOperation?
     var prepared = PreparedStatements()
 
@@ -23,7 +25,7 @@ package actor DatabaseConnection {
     private var waiting: [CheckedContinuation<Void, Never>] = []
     private var lastSerial: UInt64 = 0
     private let onNotification: (@Sendable (DatabaseNotification) -> Void)?
-    private var onClose: (@Sendable (DatabaseConnection, String) -> Void)?
+    private var onClose: (@Sendable (DatabaseConnection, DatabaseError) -> Void)?
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
 
@@ -35,15 +37,15 @@ package actor DatabaseConnection {
 
     /// Connects, or throws `.unavailable` when that takes longer than the options allow. The caller closes it.
     ///
-    /// `rotation`: how many servers or addresses of the list to put at the end, for one that does not answer must not hide the next.
+    /// `order`: of the servers, for one that does not answer must not hide the next.
     /// `onNotification` is called on the loop for each NOTIFY, `onClose` once, on the loop, when an established connection ends.
     package static func connect(
-        loop: EventLoop, options: DatabaseOptions, rotation: Int = 0,
+        loop: EventLoop, options: DatabaseOptions, order: ServerOrder = ServerOrder(),
         onNotification: (@Sendable (DatabaseNotification) -> Void)? = nil,
-        onClose: (@Sendable (DatabaseConnection, String) -> Void)? = nil
+        onClose: (@Sendable (DatabaseConnection, DatabaseError) -> Void)? = nil
     ) async throws(DatabaseError) -> DatabaseConnection {
         let connection = DatabaseConnection(loop: loop, options: options, onNotification: onNotification)
-        let endpoints = try await connection.resolve(rotation: rotation)
+        let endpoints = try await connection.resolve(in: order)
         try await connection.open(options.connectionKeywords(endpoints), onClose: onClose)
         return connection
     }
@@ -58,12 +60,12 @@ package actor DatabaseConnection {
 
     // MARK: Connecting
 
-    private func resolve(rotation: Int) async throws(DatabaseError) -> [DatabaseOptions.Endpoint] {
+    private func resolve(in order: ServerOrder) async throws(DatabaseError) -> [DatabaseOptions.Endpoint] {
         let options = self.options
         // A task of its own, because cancelling is what ends a look-up.
         let task = Task { () -> Result<[DatabaseOptions.Endpoint], DatabaseError> in
             do throws(DatabaseError) {
-                return .success(try await options.resolvedEndpoints(rotation: rotation))
+                return .success(try await options.resolvedEndpoints(in: order))
             } catch {
                 return .failure(error)
             }
@@ -75,7 +77,7 @@ package actor DatabaseConnection {
     }
 
     private func open(
-        _ keywords: [String: String], onClose: (@Sendable (DatabaseConnection, String) -> Void)?
+        _ keywords: [String: String], onClose: (@Sendable (DatabaseConnection, DatabaseError) -> Void)?
     ) async throws(DatabaseError) {
         handle = try ConnectionHandle(keywords: keywords)
         let deadline = loop.schedule(after: options.connectTimeout) { [weak self] in
@@ -98,11 +100,12 @@ package actor DatabaseConnection {
         switch handle.pollConnecting() {
         case .waitsToRead: watch(for: .readable)
         case .waitsToWrite: watch(for: .writable)
-        case .failed: close(reason: handle.errorReason)
+        case .failed: close(handle.failure)
         case .open:
             watch(for: .readable)
             guard let waiter = connecting, self.handle != nil else { return }
             connecting = nil
+            endpoint = handle.endpoint
             waiter.resume(returning: .success(()))
         }
     }
@@ -135,17 +138,18 @@ package actor DatabaseConnection {
     private func becameReady() {
         guard let handle else { return }
         guard connecting == nil else { return advanceConnecting() }
-        guard handle.consumeInput() else { return close(reason: handle.errorReason) }
+        guard handle.consumeInput() else { return close(handle.failure) }
         while let notification = handle.nextNotification() { onNotification?(notification) }
         advance()
     }
 
-    func close(reason: String) {
+    func close(reason: String) { close(.unavailable(reason: reason)) }
+
+    func close(_ failure: DatabaseError) {
         guard handle != nil else { return }
         unwatch()
         handle = nil
-        closeReason = reason
-        let failure = DatabaseError.unavailable(reason: reason)
+        closeFailure = failure
         if let waiter = connecting {
             connecting = nil
             waiter.resume(returning: .failure(failure))
@@ -153,7 +157,7 @@ package actor DatabaseConnection {
         finishOperation(.failure(failure))
         let onClose = self.onClose
         self.onClose = nil
-        onClose?(self, reason)
+        onClose?(self, failure)
     }
 
     // MARK: Carrying out an operation
@@ -176,10 +180,10 @@ package actor DatabaseConnection {
     func perform(
         _ completion: PendingOperation.Completion, deadline: Duration, copyData: [UInt8]? = nil, send: (ConnectionHandle) -> Bool
     ) async throws(DatabaseError) -> [QueryResult] {
-        guard isOpen, let handle else { throw .unavailable(reason: closeReason) }
+        guard isOpen, let handle else { throw closeFailure }
         guard send(handle) else {
-            close(reason: handle.errorReason)
-            throw .unavailable(reason: closeReason)
+            close(handle.failure)
+            throw closeFailure
         }
         lastSerial += 1
         let serial = lastSerial
@@ -203,7 +207,7 @@ package actor DatabaseConnection {
     private func advance() {
         guard let handle, operation != nil else { return }
         guard collect(handle) else { return }
-        guard let isFlushed = handle.flush() else { return close(reason: handle.errorReason) }
+        guard let isFlushed = handle.flush() else { return close(handle.failure) }
         change(to: isFlushed ? .readable : [.readable, .writable])
     }
 
@@ -222,7 +226,7 @@ package actor DatabaseConnection {
                 case .waitsForSocket: return true
                 case .finished: break
                 case .failed:
-                    close(reason: handle.errorReason)
+                    close(handle.failure)
                     return false
                 }
             case .protocolViolation:
@@ -235,10 +239,11 @@ package actor DatabaseConnection {
 
     private func finish(_ handle: ConnectionHandle) {
         guard let operation else { return }
-        if operation.completion == .pipeline, !handle.exitPipeline() { return close(reason: handle.errorReason) }
+        if operation.completion == .pipeline, !handle.exitPipeline() { return close(handle.failure) }
         guard let diagnosis = operation.failure else { return finishOperation(.success(operation.results)) }
-        finishOperation(.failure(diagnosis.error))
-        if diagnosis.demandsReconnect || handle.isBroken { close(reason: diagnosis.primaryMessage) }
+        let failure = diagnosis.error
+        finishOperation(.failure(failure))
+        if diagnosis.demandsReconnect || handle.isBroken { close(failure) }
     }
 
     private func finishOperation(_ outcome: Result<[QueryResult], DatabaseError>) {

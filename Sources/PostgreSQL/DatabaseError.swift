@@ -3,8 +3,19 @@ package enum DatabaseError: Error, Equatable {
     /// Nobody answered in time: no connection, connection lost, too slow, or the pool is exhausted. What was sent may or may not have
     /// been carried out; trying later may succeed.
     case unavailable(reason: String)
+    /// The server that answered takes no writes: it is a standby, or `default_transaction_read_only` is on. Nothing was carried out; trying
+    /// later, perhaps on another server, may succeed.
+    case readOnly(reason: String)
     /// The server refused the statement. Trying again does not help, unless ``isTransactionConflict``.
     case server(sqlState: String, message: String, constraint: String?)
+
+    /// What happened, in words.
+    package var reason: String {
+        switch self {
+        case .unavailable(let reason), .readOnly(let reason): reason
+        case .server: description
+        }
+    }
 
     /// A serialization failure or a deadlock: the same transaction may pass when it is repeated.
     package var isTransactionConflict: Bool {
@@ -23,6 +34,7 @@ extension DatabaseError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .unavailable(let reason): "database unavailable: \(reason)"
+        case .readOnly(let reason): "database takes no writes: \(reason)"
         case .server(let sqlState, let message, let constraint?):
             "database error \(sqlState): \(message) (constraint \(constraint))"
         case .server(let sqlState, let message, nil): "database error \(sqlState): \(message)"

@@ -36,7 +36,8 @@ package struct DatabaseOptions: Sendable {
     package init(url: String) throws(InvalidDatabaseURL) {
         keywords = try Self.parse(url)
         guard keywords["service"] == nil else { throw .serviceUnsupported }
-        for name in ["host", "hostaddr", "port"] where keywords[name] == nil {
+        // What is changed before libpq sees it has to be known here, wherever it comes from.
+        for name in ["host", "hostaddr", "port", "options", "target_session_attrs"] where keywords[name] == nil {
             keywords[name] = Self.environmentDefault(name)
         }
         _ = try endpoints()
@@ -76,7 +77,7 @@ package struct DatabaseOptions: Sendable {
     }
 
     private static func environmentDefault(_ keyword: String) -> String? {
-        guard let value = unsafe getenv("PG\(keyword.uppercased())") else { return nil }
+        guard let value = unsafe getenv("PG\(keyword.uppercased().filter { $0 != "_" })") else { return nil }
         let text = unsafe String(cString: value)
         return text.isEmpty ? nil : text
     }
@@ -131,6 +132,8 @@ extension DatabaseOptions {
         result["options"] = [keywords["options"], sessionSettings].compactMap(\.self).joined(separator: " ")
         let defaults = [
             "fallback_application_name": "openpushd",
+            // After a failover one of the servers is a standby, which takes no writes: libpq then goes on to the next.
+            "target_session_attrs": "read-write",
             // A Kerberos library call may block for the time of a network exchange.
             "gssencmode": "disable",
             // A server that vanished without a word is noticed after 30 + 3 * 5 s at rest, and after 15 s with unanswered data.

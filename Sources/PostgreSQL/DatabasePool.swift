@@ -35,7 +35,8 @@ package actor DatabasePool {
     private var lastWaiter: UInt64 = 0
     private var connectingCount = 0
     private var failureCount = 0
-    private var failureReason = ""
+    private var failure = DatabaseError.unavailable(reason: "not connected")
+    private var order = ServerOrder()
     private var retry: TimerID?
     private var isClosed = false
 
@@ -65,7 +66,7 @@ package actor DatabasePool {
         isClosed = true
         if let retry { loop.cancel(retry) }
         retry = nil
-        failWaiters(reason: "the pool is closed")
+        failWaiters(.unavailable(reason: "the pool is closed"))
         for connection in open.values { connection.assumeIsolated { $0.close(reason: "the pool is closed") } }
     }
 
@@ -85,7 +86,7 @@ package actor DatabasePool {
     func acquire() async throws(DatabaseError) -> DatabaseConnection {
         guard !isClosed else { throw .unavailable(reason: "the pool is closed") }
         if let connection = idle.popLast() { return connection }
-        guard !isAway else { throw .unavailable(reason: failureReason) }
+        guard !isAway else { throw failure }
         guard waiters.count < Self.waiterLimit else { throw .unavailable(reason: "too many callers wait for a connection") }
         fill()
         lastWaiter += 1
@@ -121,12 +122,12 @@ package actor DatabasePool {
         waiters.remove(at: index).continuation.resume(returning: .failure(.unavailable(reason: reason)))
     }
 
-    private func failWaiters(reason: String) {
+    private func failWaiters(_ failure: DatabaseError) {
         let failing = waiters
         waiters = []
         for waiter in failing {
             loop.cancel(waiter.deadline)
-            waiter.continuation.resume(returning: .failure(.unavailable(reason: reason)))
+            waiter.continuation.resume(returning: .failure(failure))
         }
     }
 
@@ -147,8 +148,8 @@ package actor DatabasePool {
     private func connect() async {
         do throws(DatabaseError) {
             let connection = try await DatabaseConnection.connect(
-                loop: loop, options: options, rotation: failureCount,
-                onClose: { [weak self] connection, reason in self?.assumeIsolated { $0.lost(connection, reason: reason) } })
+                loop: loop, options: options, order: order,
+                onClose: { [weak self] connection, failure in self?.assumeIsolated { $0.lost(connection, failure) } })
             connectingCount -= 1
             adopt(connection)
         } catch {
@@ -162,6 +163,7 @@ package actor DatabasePool {
         guard connection.assumeIsolated({ $0.isOpen }) else { return fill() }
         if self.open.isEmpty { observe(.connected) }
         failureCount = 0
+        if let endpoint = connection.assumeIsolated({ $0.endpoint }) { order.worked(endpoint) }
         open[ObjectIdentifier(connection)] = connection
         lend(connection)
         fill()
@@ -169,13 +171,14 @@ package actor DatabasePool {
 
     private func connectingFailed(_ error: DatabaseError) {
         guard !isClosed else { return }
-        failureReason = if case .unavailable(let reason) = error { reason } else { "\(error)" }
-        if open.isEmpty { failWaiters(reason: failureReason) }
+        failure = error
+        if open.isEmpty { failWaiters(error) }
         // Attempts that failed together count once.
         guard retry == nil else { return }
         failureCount += 1
+        order.failed()
         let delay = Backoff.reconnecting.delay(afterFailure: failureCount, random: .random(in: 0..<1))
-        observe(.connectingFailed(reason: failureReason, retryAfter: delay))
+        observe(.connectingFailed(reason: error.reason, retryAfter: delay))
         retry = loop.schedule(after: delay) { [weak self] in
             self?.assumeIsolated { pool in
                 pool.retry = nil
@@ -184,11 +187,22 @@ package actor DatabasePool {
         }
     }
 
-    private func lost(_ connection: DatabaseConnection, reason: String) {
+    private func lost(_ connection: DatabaseConnection, _ failure: DatabaseError) {
         guard open.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
         idle.removeAll { $0 === connection }
         guard !isClosed else { return }
-        observe(.connectionLost(reason: reason))
+        observe(.connectionLost(reason: failure.reason))
+        if case .readOnly = failure { leave(connection.assumeIsolated { $0.endpoint }, failure) }
         fill()
+    }
+
+    /// Turns away from a server that takes no writes, as if connecting to it had failed: it would accept connections for ever.
+    private func leave(_ endpoint: DatabaseOptions.Endpoint?, _ failure: DatabaseError) {
+        // Connections that were left over when the pool had turned to another server change nothing.
+        guard let endpoint, order.prefers(endpoint) else { return }
+        connectingFailed(failure)
+        for other in idle {
+            other.assumeIsolated { if $0.endpoint == endpoint { $0.close(reason: "it leads to a server that takes no writes") } }
+        }
     }
 }

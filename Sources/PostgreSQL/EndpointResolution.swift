@@ -8,8 +8,8 @@ extension DatabaseOptions {
     /// verification of certificates. A name with several addresses becomes several entries, and one that cannot be resolved is left out
     /// as long as there are others.
     ///
-    /// `rotation`: how many entries to move to the end. Ends early when the task is cancelled.
-    func resolvedEndpoints(rotation: Int) async throws(DatabaseError) -> [Endpoint] {
+    /// Ends early when the task is cancelled.
+    func resolvedEndpoints(in order: ServerOrder) async throws(DatabaseError) -> [Endpoint] {
         let given: [Endpoint]
         do { given = try endpoints() } catch { throw .unavailable(reason: "the database URL \(error)") }
         var resolved: [Endpoint] = []
@@ -29,13 +29,6 @@ extension DatabaseOptions {
             }
         }
         if resolved.isEmpty, let failure { throw .unavailable(reason: "\(failure)") }
-        return resolved.prefix(Self.endpointLimit).rotated(by: rotation)
-    }
-}
-
-extension ArraySlice<DatabaseOptions.Endpoint> {
-    fileprivate func rotated(by distance: Int) -> [DatabaseOptions.Endpoint] {
-        guard !isEmpty else { return [] }
-        return Array(dropFirst(distance % count) + prefix(distance % count))
+        return order.arrange(Array(resolved.prefix(Self.endpointLimit)))
     }
 }

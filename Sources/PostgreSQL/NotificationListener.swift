@@ -10,6 +10,7 @@ package actor NotificationListener {
     private let wake: @Sendable (DatabaseNotification?) -> Void
     private var connection: DatabaseConnection?
     private var failureCount = 0
+    private var order = ServerOrder()
     private var retry: TimerID?
     private var state = State.new
 
@@ -55,6 +56,7 @@ package actor NotificationListener {
             do {
                 try await listen()
             } catch {
+                order.failed()
                 retryLater()
             }
         }
@@ -62,7 +64,7 @@ package actor NotificationListener {
 
     private func listen() async throws(DatabaseError) {
         let connection = try await DatabaseConnection.connect(
-            loop: loop, options: options, rotation: failureCount, onNotification: wake,
+            loop: loop, options: options, order: order, onNotification: wake,
             onClose: { [weak self] _, _ in self?.assumeIsolated { $0.connectionLost() } })
         guard state == .running else { return await connection.close() }
         // Lost before anybody could be told: nobody would connect again.
@@ -76,6 +78,7 @@ package actor NotificationListener {
             throw error
         }
         failureCount = 0
+        if let endpoint = await connection.endpoint { order.worked(endpoint) }
         wake(nil)
     }
 

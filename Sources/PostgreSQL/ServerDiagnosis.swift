@@ -11,10 +11,11 @@ struct ServerDiagnosis {
     /// The connection has to be given up although it works: it leads to a server that became a standby.
     var demandsReconnect: Bool { isFatal || sqlState == SQLState.readOnlyTransaction }
 
-    /// Outages become `.unavailable`; everything else keeps its code.
+    /// Outages become `.unavailable`, a standby `.readOnly`; everything else keeps its code.
     var error: DatabaseError {
         if sqlState == SQLState.queryCanceled { return .unavailable(reason: "the statement was cancelled or took too long") }
-        if demandsReconnect || SQLState.unavailablePrefixes.contains(where: sqlState.hasPrefix) {
+        if sqlState == SQLState.readOnlyTransaction { return .readOnly(reason: "\(safeMessage) (\(sqlState))") }
+        if isFatal || SQLState.unavailablePrefixes.contains(where: sqlState.hasPrefix) {
             return .unavailable(reason: "\(safeMessage) (\(sqlState))")
         }
         return .server(sqlState: sqlState, message: safeMessage, constraint: constraint)

@@ -64,7 +64,7 @@ package struct Store: Sendable {
 extension StorageError {
     init(_ error: DatabaseError) {
         switch error {
-        case .unavailable: self = .unavailable
+        case .unavailable, .readOnly: self = .unavailable
         case .server where error.isTransactionConflict: self = .unavailable
         case .server(let sqlState, _, _): self = .refused(sqlState: sqlState)
         }

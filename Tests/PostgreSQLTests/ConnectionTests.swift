@@ -145,7 +145,7 @@ import Testing
         try await TestDatabase.withNew(schema: false) { database in
             let (closed, continuation) = AsyncStream.makeStream(of: String.self)
             let connection = try await DatabaseConnection.connect(
-                loop: TestDatabase.loop, options: database.options, onClose: { _, reason in continuation.yield(reason) })
+                loop: TestDatabase.loop, options: database.options, onClose: { _, failure in continuation.yield(failure.reason) })
             let other = try await database.connect()
             let process = try await connection.queryUnprepared("SELECT pg_backend_pid()").int32(row: 0, column: 0)
             try await other.queryUnprepared("SELECT pg_terminate_backend($1)", [.int32(process)])

@@ -45,6 +45,59 @@ import Testing
         #expect(keywords["options"]?.hasPrefix("-c search_path=x -c jit=off -c statement_timeout=1500 ") == true)
         #expect(keywords["keepalives_idle"] == "7")
     }
+
+    @Test("want a server that takes writes, unless the URL says what else will do") func readWrite() throws {
+        for (url, wanted) in [
+            ("host=a,b", "read-write"), ("postgresql://a,b/d?target_session_attrs=any", "any"),
+            ("host=a,b target_session_attrs=primary", "primary"),
+        ] {
+            let options = try DatabaseOptions(url: url)
+            #expect(try options.connectionKeywords(options.endpoints())["target_session_attrs"] == wanted)
+        }
+    }
+}
+
+@Suite("The order of servers") struct ServerOrderTests {
+    private let servers = ["10.0.0.1", "10.0.0.2", "10.0.0.3"].map { DatabaseOptions.Endpoint(host: "", address: $0, port: "") }
+
+    /// As a connection tells where it leads.
+    private func place(_ number: Int) -> DatabaseOptions.Endpoint {
+        DatabaseOptions.Endpoint(host: "10.0.0.\(number)", address: "10.0.0.\(number)", port: "5432")
+    }
+
+    private func arranged(_ order: ServerOrder) -> [String] { order.arrange(servers).map { String($0.address.suffix(1)) } }
+
+    @Test("is that of the list, and after each failure another one is first") func rotates() {
+        var order = ServerOrder()
+        var first: [String] = []
+        for _ in 1...4 {
+            first.append(arranged(order)[0])
+            order.failed()
+        }
+        #expect(first == ["1", "2", "3", "1"])
+        #expect(order.arrange([]).isEmpty)
+    }
+
+    @Test("begins with the one that worked last, and goes on behind it when it fails") func remembers() {
+        var order = ServerOrder()
+        order.failed()
+        order.worked(place(2))
+        #expect(arranged(order) == ["2", "3", "1"])
+        order.failed()
+        #expect(arranged(order) == ["3", "1", "2"])
+        order.worked(place(1))
+        #expect(arranged(order) == ["1", "2", "3"])
+    }
+
+    @Test("does not miss a server that left the list, nor take another port for it") func forgets() {
+        var order = ServerOrder()
+        order.worked(place(7))
+        #expect(arranged(order) == ["1", "2", "3"])
+        order.worked(DatabaseOptions.Endpoint(host: "", address: "10.0.0.2", port: "6000"))
+        #expect(arranged(order) == ["2", "3", "1"])
+        let ported = servers.map { DatabaseOptions.Endpoint(host: "", address: $0.address, port: "5432") }
+        #expect(order.arrange(ported) == ported)
+    }
 }
 
 @Suite("Back-off") struct BackoffTests {

@@ -10,11 +10,19 @@ final class PrivateCluster: Sendable {
         let output: String
     }
 
-    /// Makes the cluster and starts it.
-    static func start() async throws -> PrivateCluster {
-        let cluster = PrivateCluster(directory: checkout.appending(path: ".local/crash-\(getpid())").path)
+    /// Makes the cluster and starts it. `name` tells it from others of this process.
+    static func start(_ name: String = "crash") async throws -> PrivateCluster {
+        let cluster = PrivateCluster(directory: checkout.appending(path: ".local/\(name)-\(getpid())").path)
         try await cluster.run("start")
         return cluster
+    }
+
+    /// Starts it again as a standby: it reads only, and waits for a primary that never speaks.
+    func becomeStandby() async throws {
+        try await run("stop")
+        let location = try String(contentsOfFile: "\(directory)/location", encoding: .utf8).split(separator: "\n")[0]
+        try Data().write(to: URL(filePath: "\(location)/data/standby.signal"))
+        try await run("start")
     }
 
     private init(directory: String) { self.directory = directory }
