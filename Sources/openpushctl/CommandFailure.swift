@@ -18,6 +18,11 @@ struct CommandFailure: Error, CustomStringConvertible {
     /// The configuration is wrong.
     static func configuration(_ text: String) -> CommandFailure { CommandFailure(description: text, status: 78) }
 
+    /// The database answers, and cannot be used.
+    static func database(_ complaint: String) -> CommandFailure {
+        CommandFailure(description: "The database of OPENPUSH_DATABASE_URL cannot be used: \(complaint)", status: 69)
+    }
+
     /// The database did not do it.
     ///
     /// - Parameter reason: why the last connection could not be made, as libpq says it.

@@ -13,6 +13,7 @@ enum Doctor {
         }
         try arguments.finish()
         return try await Session.run(needs: [.masterKey, .pushServices]) { session in
+            if let complaint = await session.store.reachability().complaint { throw CommandFailure.database(complaint) }
             let application = try await session.application(publicID)
             let environment = wanted.flatMap { PushEnvironment(name: $0) } ?? application.defaultEnvironment
             try await openCredentials(of: application, session)

@@ -1,7 +1,7 @@
 import Store
 import Synchronization
 
-/// Whether the database answers on every loop: a request may be served by any of them, and each has its own connections.
+/// Whether the database can be used on every loop: a request may be served by any of them, and each has its own connections.
 final class DatabaseReadiness: Sendable {
     private let stores = Mutex<[Store]>([])
 

@@ -136,7 +136,7 @@ struct LoopServices: Sendable {
                 return [
                     ReadinessPart(
                         name: "database", isReady: reachability == .reachable,
-                        reason: reachability == .withoutSchema ? "the schema is missing; run openpushctl schema apply" : nil),
+                        reason: reachability.complaint),
                     ReadinessPart(name: "apns_certificate", isReady: trust.isComplete),
                 ]
             },

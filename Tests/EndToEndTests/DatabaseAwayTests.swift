@@ -1,6 +1,7 @@
 import APNsSimulator
 import HTTP
 import JSON
+import PostgreSQL
 import TestSupport
 import Testing
 
@@ -55,10 +56,14 @@ import Testing
         #expect(ready.text.contains("database"), "\(ready.text)")
     }
 
-    private func waitUntilReady(_ gateway: Deployment) async throws {
+    private func waitUntilReady(_ gateway: Deployment, _ isExpected: (Answer) -> Bool = { $0.status == 200 }) async throws {
         let deadline = ContinuousClock.now + .seconds(30)
-        while try await gateway.send("GET", "/readyz", key: nil).status != 200 {
-            guard ContinuousClock.now < deadline else { throw RunningProgram.Failure(description: "not ready again in 30 s") }
+        while true {
+            let answer = try await gateway.send("GET", "/readyz", key: nil)
+            if isExpected(answer) { return }
+            guard ContinuousClock.now < deadline else {
+                throw RunningProgram.Failure(description: "/readyz after 30 s: \(answer.status) \(answer.text)")
+            }
         }
     }
 
@@ -110,6 +115,31 @@ import Testing
                 #expect(try await gateway.start("match-1").status == 201)
             }
         }
+    }
+
+    @Test("because its server became a standby, every route says so, /readyz and the doctor why, until it is the primary again")
+    func namesAStandby() async throws {
+        try await withCluster { cluster in
+            try await Deployment.run(databaseURL: cluster.url) { gateway in
+                try await gateway.registerDevices(1...1)
+                try await cluster.becomeStandby()
+                try await waitUntilReady(gateway) { $0.status == 503 && $0.text.contains("takes no writes") }
+                try await expectAway(gateway)
+                let doctor = try await gateway.control("doctor", "--app", gateway.app.id)
+                #expect(doctor.status == 69)
+                #expect(doctor.errors.contains("takes no writes"), "\(doctor.errors)")
+                try await promote(cluster)
+                try await waitUntilReady(gateway)
+                #expect(try await gateway.start("match-1").status == 201)
+            }
+        }
+    }
+
+    private func promote(_ cluster: PrivateCluster) async throws {
+        let options = try DatabaseOptions(url: cluster.url + "?target_session_attrs=any")
+        let session = try await DatabaseConnection.connect(loop: TestDatabase.loop, options: options)
+        try await session.execute("select pg_promote()")
+        await session.close()
     }
 
     @Test("a daemon starts all the same, and serves once the database is there")

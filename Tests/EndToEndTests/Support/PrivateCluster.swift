@@ -25,6 +25,15 @@ final class PrivateCluster: Sendable {
     /// Starts it again, on the same port.
     func start() async throws { _ = try await Self.run("start", directory) }
 
+    /// Starts it again as a standby: it reads only, and waits for a primary that never speaks.
+    func becomeStandby() async throws {
+        try await stop()
+        let location = try String(contentsOf: directory.appendingPathComponent("location"), encoding: .utf8)
+        try Data().write(
+            to: URL(fileURLWithPath: location.trimmingCharacters(in: .newlines)).appendingPathComponent("data/standby.signal"))
+        try await start()
+    }
+
     /// Stops it; sessions are ended.
     func stop() async throws { _ = try await Self.run("stop", directory) }
 
