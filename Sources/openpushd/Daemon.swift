@@ -137,7 +137,7 @@ struct Daemon: Sendable {
     private func serve(
         _ services: [LoopServices], _ first: FirstLoopServices, shared: SharedServices, until stops: AsyncStream<Int32>
     ) async throws {
-        for service in services { await service.pool.start() }
+        for service in services { await service.connect() }
         let bell = NotificationListener(loop: services[0].loop, options: shared.databaseOptions, channels: ["fan_out"]) { _ in
             shared.workers.ring()
         }
@@ -184,7 +184,7 @@ struct Daemon: Sendable {
         watching.cancel()
         let left = configuration.drainTimeout - begunAt.duration(to: .now)
         await Deadline.wait(for: working, atMost: max(left, Self.recordingTimeout), on: services[0].loop)
-        for service in services { await service.pool.close() }
+        for service in services { await service.disconnect() }
         logger.log(.info, "Stopped")
     }
 

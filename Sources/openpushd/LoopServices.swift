@@ -65,11 +65,14 @@ struct FirstLoopServices: Sendable {
 struct LoopServices: Sendable {
     /// Connections to PostgreSQL of one loop: requests and the fan-out share them.
     static let databaseConnectionCount = 8
+    /// Connections of one loop for what counts and adds up, which may take seconds: nothing else waits behind that.
+    static let countingConnectionCount = 2
     /// How long a request waits for one of them. With it a database that has gone silent still makes a 503 within 2 s.
     static let databaseAcquireTimeout: Duration = .milliseconds(1_500)
 
     let loop: EventLoop
-    let pool: DatabasePool
+    private let pool: DatabasePool
+    private let countingPool: DatabasePool
     let store: Store
     let sender: APNsSender
     let fcmSender: FCMSender
@@ -83,13 +86,17 @@ struct LoopServices: Sendable {
     ) {
         self.loop = loop
         let logger = shared.logger
-        pool = DatabasePool(
-            loop: loop, options: shared.databaseOptions, size: Self.databaseConnectionCount,
-            acquireTimeout: Self.databaseAcquireTimeout
-        ) { event in
-            Self.log(event, logger)
+        func openPool(size: Int) -> DatabasePool {
+            DatabasePool(
+                loop: loop, options: shared.databaseOptions, size: size, acquireTimeout: Self.databaseAcquireTimeout
+            ) { event in
+                Self.log(event, logger)
+            }
         }
+        pool = openPool(size: Self.databaseConnectionCount)
+        countingPool = openPool(size: Self.countingConnectionCount)
         store = Store(pool: pool, sealingKey: shared.sealingKey, setAside: shared.setAside)
+        let counts = Store(pool: countingPool, sealingKey: shared.sealingKey, setAside: shared.setAside)
         shared.database.add(store)
         let first = first(store)
         sender = APNsSender(
@@ -119,9 +126,8 @@ struct LoopServices: Sendable {
                 directory: batched.principals,
                 admission: Admission(ledger: ledger, renderer: renderer, now: { SystemClocks.now().seconds }),
                 waiter: LedgerFanOutWaiter(ledger: ledger, board: shared.board, clock: clock), registry: batched.registry,
-                users: store, channels: store, taps: batched.taps, segments: store,
-                audiences: store, renderer: renderer, reader: store,
-                dashboards: store,
+                users: store, channels: store, taps: batched.taps, segments: counts,
+                audiences: counts, renderer: renderer, reader: store, dashboards: counts,
                 liveNotifications: LiveNotifications(
                     ledger: store, renderer: renderer, nowMilliseconds: { SystemClocks.now().rawValue },
                     announce: { [workers = shared.workers] in workers.ring() }),
@@ -145,6 +151,16 @@ struct LoopServices: Sendable {
         server = HTTPServer(
             loop: loop, listeners: shared.listeners, tls: shared.serverTLS, handler: handler,
             group: shared.servers, report: { reports.note($0) })
+    }
+
+    func connect() async {
+        await pool.start()
+        await countingPool.start()
+    }
+
+    func disconnect() async {
+        await countingPool.close()
+        await pool.close()
     }
 
     private static func log(_ event: DatabasePool.Event, _ logger: Logger) {
