@@ -1,9 +1,21 @@
 import Glibc
+import Security
 
 /// What the process was given by the system.
 package enum ProcessEnvironment {
     /// Cores this process may use; at least 1.
-    package static var coreCount: Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
+    package static var coreCount: Int {
+        func read(_ path: String) -> String? {
+            (try? CredentialFile.read(path: path)).map { String(decoding: $0, as: UTF8.self) }
+        }
+        let quota =
+            read("/sys/fs/cgroup/cpu.max")
+            ?? read("/sys/fs/cgroup/cpu/cpu.cfs_quota_us").flatMap { quota in
+                read("/sys/fs/cgroup/cpu/cpu.cfs_period_us").map { "\(quota) \($0)" }
+            }
+        return CoreShare.coreCount(
+            online: sysconf(Int32(_SC_NPROCESSORS_ONLN)), status: read("/proc/self/status"), quota: quota)
+    }
 
     /// Whose rights this process has.
     package static var userID: UInt32 { geteuid() }

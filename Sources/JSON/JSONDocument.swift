@@ -1,4 +1,4 @@
-/// A JSON text that is valid by RFC 8259, with an index of where its values lie.
+/// A JSON text that is valid by RFC 8259, with an index of where its values lie. A byte order mark before it is passed over.
 ///
 /// Refused beyond the grammar: invalid UTF-8, escapes that make a lone surrogate, and deep nesting. Nothing is
 /// converted when parsing: numbers, escapes, white space and the order of members stay as they came.

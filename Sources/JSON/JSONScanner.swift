@@ -52,6 +52,8 @@ struct JSONScanner {
     /// Reads the whole text; nothing but white space may follow the value.
     mutating func scan() throws(JSONError) {
         guard bytes.count < Self.byteCountLimit else { throw JSONError(problem: .tooLarge, offset: 0) }
+        // Some clients put a byte order mark before the text. Source: RFC 8259, 8.1, lets parsers pass over it.
+        if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { position = 3 }
         var expectation = Expectation.value
         repeat {
             let byte = try nextSignificantByte()

@@ -42,6 +42,15 @@ import Testing
         ])
     func strings(literal: String, expected: String) throws { #expect(try parse(literal).string == expected) }
 
+    @Test("comes without the byte order mark that some clients put before the text")
+    func byteOrderMark() throws {
+        let root = try JSONDocument(parsing: [0xEF, 0xBB, 0xBF] + Array(#"{"a":1}"#.utf8)).root
+        #expect(root["a"]?.integer == 1)
+        #expect(Array(root.rawBytes) == Array(#"{"a":1}"#.utf8))
+        #expect(throws: JSONError.self) { try JSONDocument(parsing: [0xEF, 0xBB, 0xBF]) }
+        #expect(throws: JSONError.self) { try JSONDocument(parsing: [0xEF, 0xBB, 0xBF, 0xEF, 0xBB, 0xBF] + Array("{}".utf8)) }
+    }
+
     @Test("finds members by their resolved name, the last of equal names")
     func lookup() throws {
         let root = try parse(#"{"a":1,"b":{"a":2},"\u0061":3,"":4}"#)

@@ -15,13 +15,14 @@ struct ConnectionDeadline {
     }
 
     /// Input a lingering connection drops before it is cut.
-    static let lingerByteCount = 1024 * 1024
+    static let lingerByteCount = 16 * 1024 * 1024
 
     private(set) var wait = Wait.handshake
     private(set) var since = ContinuousClock.now
     private var unsentByteCount = 0
     private(set) var outputProgressedAt = ContinuousClock.now
-    var lingeredByteCount = 0
+    private(set) var lingeredByteCount = 0
+    private(set) var inputProgressedAt = ContinuousClock.now
 
     private var timer: TimerID?
     private var firesAt: ContinuousClock.Instant?
@@ -30,6 +31,12 @@ struct ConnectionDeadline {
         if wait != self.wait { (self.wait, since) = (wait, now) }
         if unsentByteCount == 0 || unsent < unsentByteCount { outputProgressedAt = now }
         unsentByteCount = unsent
+    }
+
+    /// Counts input that is dropped.
+    mutating func drop(_ byteCount: Int, now: ContinuousClock.Instant) {
+        lingeredByteCount += byteCount
+        inputProgressedAt = now
     }
 
     /// Makes `action` run at `instant`, or somewhat earlier when a timer for then is already set.

@@ -121,7 +121,7 @@ actor HTTPConnection {
         case .http1: try receiveHTTP1(input)
         case .http2(let session): try receiveHTTP2(input, session)
         case .lingering:
-            deadline.lingeredByteCount += input.count
+            deadline.drop(input.count, now: .now)
             if deadline.lingeredByteCount > ConnectionDeadline.lingerByteCount { close(endReason) }
         }
     }

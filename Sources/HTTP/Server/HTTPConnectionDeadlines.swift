@@ -49,7 +49,9 @@ extension HTTPConnection {
         case .handler: break
         case .linger:
             if stream.unsentByteCount == 0 {
-                consider(max(deadline.since, deadline.outputProgressedAt) + limits.lingerTimeout, .wait(.linger))
+                let sentAt = max(deadline.since, deadline.outputProgressedAt)
+                let quietSince = max(sentAt, deadline.inputProgressedAt)
+                consider(min(quietSince + limits.lingerTimeout, sentAt + limits.lingerLimit), .wait(.linger))
             }
         }
         if stream.unsentByteCount > 0 { consider(deadline.outputProgressedAt + limits.writeTimeout, .output) }

@@ -29,8 +29,10 @@ package struct HTTPServerLimits: Sendable, Equatable {
     /// How long a response, or a piece of a streamed one, may wait without the client taking a byte of it. The connection is closed,
     /// or the stream reset.
     package var writeTimeout: Duration = .seconds(30)
-    /// How long a closing connection reads and drops input, so that the client gets to see the last answer.
+    /// How long a closing connection waits for more input to drop, so that a client that still sends gets to see the last answer.
     package var lingerTimeout: Duration = .seconds(1)
+    /// How long it drops input altogether, once everything is sent.
+    package var lingerLimit: Duration = .seconds(10)
 
     /// Connections of one server (one event loop). At the limit the server pauses accepting: further clients wait in the
     /// listener's backlog, where other loops and other processes can take them.

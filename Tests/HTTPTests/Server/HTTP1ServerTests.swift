@@ -121,9 +121,10 @@ import Testing
         }
     }
 
-    @Test("lets a client that is still sending see why it is refused") func refusedUpload() async throws {
+    @Test("lets a client that is still sending see why it is refused", arguments: [300_000, 12_000_000])
+    func refusedUpload(byteCount: Int) async throws {
         try await withServer(.with { $0.bodyByteCount = 1000 }) { running in
-            let body = [UInt8](repeating: 0x61, count: 300_000)
+            let body = [UInt8](repeating: 0x61, count: byteCount)
             let response = try await running.client().send("POST", "/echo", body: body)
             #expect(response.status == 413)
         }
