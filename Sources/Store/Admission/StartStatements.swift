@@ -54,16 +54,7 @@ enum StartStatements {
     }
 
     /// App, type, labels, identifiers.
-    static let devicesByAlias = devices(
-        name: "start_devices_by_alias",
-        found: """
-            select alias.device_id
-            from unnest($3::text[], $4::text[]) as wanted (label, identifier)
-                left join lateral (
-                    select device_id from device_alias
-                    where app_id = $1 and label = wanted.label and identifier = wanted.identifier
-                    offset 0) as alias on true
-            """)
+    static let devicesByAlias = devices(name: "start_devices_by_alias", found: ListedAliases.found)
 
     /// App, type, subscription ids.
     static let devicesBySubscription = devices(

@@ -125,16 +125,7 @@ enum CountingStatements {
     }
 
     /// App, type, labels, identifiers.
-    static let aliases = ofList(
-        name: "counting_aliases",
-        found: """
-            select alias.device_id
-            from unnest($3::text[], $4::text[]) as wanted (label, identifier)
-                left join lateral (
-                    select device_id from device_alias
-                    where app_id = $1 and label = wanted.label and identifier = wanted.identifier
-                    offset 0) as alias on true
-            """)
+    static let aliases = ofList(name: "counting_aliases", found: ListedAliases.found)
 
     /// App, type, subscription ids.
     static let subscriptions = ofList(

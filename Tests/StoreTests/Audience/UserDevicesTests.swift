@@ -66,6 +66,36 @@ import Testing
         }
     }
 
+    @Test("is started on all of them by the onesignal_id of one, and one without external_id on that one alone")
+    func isNamedByAnyID() async throws {
+        try await StoreFixture.with { fixture in
+            let owners: [(number: Int, externalID: String?)] = [
+                (1, "fan-1"), (2, "fan-1"), (3, "fan-1"), (4, "fan-2"), (5, nil), (6, nil),
+            ]
+            for owner in owners {
+                try await fixture.addDevice(owner.number)
+                var registration = Self.told(owner.number)
+                registration.externalID = owner.externalID
+                try await Self.register(registration, fixture)
+            }
+            for (number, count) in [(1, 3), (3, 3), (4, 1), (5, 1)] as [(Int, Int64)] {
+                let device = try await fixture.deviceNumber(number)
+                let id = try await fixture.text(
+                    "select identifier from device_alias where label = 'onesignal_id' and device_id = \(device)")
+                let audience = Audience.aliases([AliasReference(label: "onesignal_id", identifier: try #require(id))])
+                guard
+                    case .counted(let preview) = try await fixture.store.preview(
+                        audience, activityType: StoreFixture.type, application: fixture.application.id)
+                else { throw FixtureError.unexpected("no preview") }
+                #expect(preview.matchedCount == count && preview.unknownEntryCount == 0, "device \(number)")
+                let start = try await fixture.accept(StoreFixture.start("match-\(number)", audience))
+                let listed = try await fixture.number(
+                    "select sum(cardinality(devices))::bigint from fan_out_chunk where notification_id = \(start.id.rawValue)")
+                #expect(listed == count)
+            }
+        }
+    }
+
     @Test("has no more tags and aliases on all devices together than one may have, and may shrink when it does")
     func isBounded() async throws {
         try await StoreFixture.with { fixture in
