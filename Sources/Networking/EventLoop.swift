@@ -10,6 +10,9 @@ import Synchronization
 ///
 /// A turn is: wait, hand events to their handlers, fire timers, run jobs (bounded), run the actions for the end of the turn.
 /// Nothing that runs on a loop may block.
+///
+/// A task that does not prefer the loop goes to the end of its queue even where an actor of the loop only calls
+/// `withCheckedContinuation`: others may run before the body does. What the wait depends on has to be looked at in the body.
 package final class EventLoop: SerialExecutor, TaskExecutor, Sendable {
     /// Name of the thread, for tools such as `top`; the system shows the first 15 bytes.
     package let name: String

@@ -84,6 +84,7 @@ package actor DatabaseConnection {
             self?.assumeIsolated { $0.close(reason: "connecting took too long") }
         }
         let outcome: Result<Void, DatabaseError> = await withCheckedContinuation { continuation in
+            guard handle != nil else { return continuation.resume(returning: .failure(closeFailure)) }
             connecting = continuation
             // The first step after PQconnectStart is to wait until the socket is writable.
             watch(for: .writable)
@@ -169,7 +170,12 @@ package actor DatabaseConnection {
             return
         }
         guard waiting.count < Self.waitingLimit else { throw .unavailable(reason: "too many calls wait for one connection") }
-        await withCheckedContinuation { waiting.append($0) }  // the turn is handed over
+        await withCheckedContinuation { continuation in
+            // The turn is handed over, unless it has ended since.
+            if isOccupied { return waiting.append(continuation) }
+            isOccupied = true
+            continuation.resume()
+        }
     }
 
     func endTurn() {
@@ -185,12 +191,14 @@ package actor DatabaseConnection {
             close(handle.failure)
             throw closeFailure
         }
-        lastSerial += 1
-        let serial = lastSerial
-        let timer = loop.schedule(after: deadline) { [weak self] in
-            self?.assumeIsolated { $0.deadlinePassed(serial: serial) }
-        }
         let outcome: Result<[QueryResult], DatabaseError> = await withCheckedContinuation { continuation in
+            // Lost since it was sent: nobody else would say so.
+            guard self.handle != nil else { return continuation.resume(returning: .failure(closeFailure)) }
+            lastSerial += 1
+            let serial = lastSerial
+            let timer = loop.schedule(after: deadline) { [weak self] in
+                self?.assumeIsolated { $0.deadlinePassed(serial: serial) }
+            }
             operation = PendingOperation(
                 serial: serial, completion: completion, continuation: continuation, deadline: timer, copyData: copyData)
             advance()

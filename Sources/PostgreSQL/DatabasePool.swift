@@ -84,20 +84,27 @@ package actor DatabasePool {
     private var isAway: Bool { open.isEmpty && failureCount > 0 }
 
     func acquire() async throws(DatabaseError) -> DatabaseConnection {
-        guard !isClosed else { throw .unavailable(reason: "the pool is closed") }
         if let connection = idle.popLast() { return connection }
-        guard !isAway else { throw failure }
-        guard waiters.count < Self.waiterLimit else { throw .unavailable(reason: "too many callers wait for a connection") }
+        let outcome = await withCheckedContinuation { lendOrKeepWaiting($0) }
+        return try outcome.get()
+    }
+
+    private func lendOrKeepWaiting(_ continuation: CheckedContinuation<Result<DatabaseConnection, DatabaseError>, Never>) {
+        func refuse(_ failure: DatabaseError) { continuation.resume(returning: .failure(failure)) }
+        guard !isClosed else { return refuse(.unavailable(reason: "the pool is closed")) }
+        // One may have come back since the caller looked.
+        if let connection = idle.popLast() { return continuation.resume(returning: .success(connection)) }
+        guard !isAway else { return refuse(failure) }
+        guard waiters.count < Self.waiterLimit else {
+            return refuse(.unavailable(reason: "too many callers wait for a connection"))
+        }
         fill()
         lastWaiter += 1
         let serial = lastWaiter
         let deadline = loop.schedule(after: acquireTimeout) { [weak self] in
             self?.assumeIsolated { $0.waiterTimedOut(serial) }
         }
-        let outcome = await withCheckedContinuation { continuation in
-            waiters.append(Waiter(serial: serial, continuation: continuation, deadline: deadline))
-        }
-        return try outcome.get()
+        waiters.append(Waiter(serial: serial, continuation: continuation, deadline: deadline))
     }
 
     /// Takes a connection back. One that is not in order is closed and replaced.

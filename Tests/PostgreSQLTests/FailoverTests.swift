@@ -110,7 +110,7 @@ import Testing
         try await TestDatabase.withNew(schema: false) { database in
             let silent = try SilentServer()
             var options = try Self.options(database, silentAt: 0, silent)
-            options.connectTimeout = .milliseconds(500)
+            options.connectTimeout = .seconds(3)
             let failures = Atomic(0)
             let pool = DatabasePool(loop: TestDatabase.loop, options: options, size: 4, acquireTimeout: .seconds(30)) { event in
                 if case .connectingFailed = event { failures.add(1, ordering: .relaxed) }

@@ -69,6 +69,7 @@ actor PushPool {
             return unsent
         }
         return await withCheckedContinuation { finish in
+            guard !isDraining else { return finish.resume(returning: unsent) }
             lanes.add(BatchLane(batch: batch, number: lanes.freeNumber, enqueuedAt: .now, finish: finish))
             scheduleFill()
             armTick()

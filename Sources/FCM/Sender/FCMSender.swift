@@ -75,6 +75,7 @@ package actor FCMSender: PushSender {
             return [PushOutcome](repeating: .notSent, count: count)
         }
         return await withCheckedContinuation { finish in
+            guard !isDraining else { return finish.resume(returning: [PushOutcome](repeating: .notSent, count: count)) }
             let lane = FCMLane(batch: batch, account: account, number: lanes.nextNumber(), enqueuedAt: .now, finish: finish)
             lane.completeTooLarge()
             lanes.add(lane)

@@ -77,7 +77,10 @@ package actor HTTPServer {
         beginDraining()
         guard !connections.isEmpty else { return }
         loop.schedule(after: timeout) { [weak self] in self?.assumeIsolated { $0.cut() } }
-        await withCheckedContinuation { drainWaiters.append($0) }
+        await withCheckedContinuation { continuation in
+            guard !connections.isEmpty else { return continuation.resume() }
+            drainWaiters.append(continuation)
+        }
     }
 
     /// Takes no further connections; those that are open stay as they are. The listeners may be closed when every server that shares
