@@ -135,9 +135,9 @@ extension Deployment {
         try await send("GET", "/v1/notifications/\(notification)", key: app.readKey)
     }
 
-    /// Asks until the fan-out is finished; each answer takes a round trip, and the bound is generous.
+    /// Asks until the fan-out is finished; each answer takes a round trip, and the bound is generous, for a sanitizer slows everything.
     func waitUntilFinished(_ notification: String) async throws -> Answer {
-        let deadline = ContinuousClock.now + .seconds(60)
+        let deadline = ContinuousClock.now + .seconds(Sanitizer.isActive ? 240 : 60)
         while true {
             let answer = try await summary(of: notification)
             if answer["state"] == "finished" || ContinuousClock.now > deadline { return answer }
