@@ -66,8 +66,11 @@ enum DeviceRequests {
             return [:]
         }
         let members = object.lastMembers
-        guard members.count <= limit else {
-            checks.report(field, .tooMany(actual: members.count, limit: limit))
+        // What is removed makes room: it is bounded by itself.
+        let removedCount = members.count { $0.value.isNull }
+        let count = max(members.count - removedCount, removedCount)
+        guard count <= limit else {
+            checks.report(field, .tooMany(actual: count, limit: limit))
             return [:]
         }
         var entries: [ExactText: String?] = [:]

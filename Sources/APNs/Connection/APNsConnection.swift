@@ -151,8 +151,11 @@ final class APNsConnection {
         life.drain()
     }
 
+    /// How many streams APNs allows.
+    var streamLimit: Int { session.streamLimit }
+
     /// Whether so many streams are free that filling them makes full TLS records.
-    var hasManyFreeStreams: Bool { (session.streamLimit - inFlightCount) * 4 >= session.streamLimit }
+    var hasManyFreeStreams: Bool { (streamLimit - inFlightCount) * 4 >= streamLimit }
 
     /// Stops watching until `resume`, so that answers gather and are handled together.
     func pause() {

@@ -36,6 +36,8 @@ struct ConnectionLife {
     private let startedAt: ContinuousClock.Instant
     private var heardAt: ContinuousClock.Instant
     private var pingedAt: ContinuousClock.Instant?
+    /// Since when APNs allows no stream, none being open.
+    private var starvedSince: ContinuousClock.Instant?
     private let connectTimeout: Duration
     private let pingInterval: Duration
     private let pingTimeout: Duration
@@ -71,13 +73,21 @@ struct ConnectionLife {
     /// Whether nothing was heard since that moment.
     func isSilent(since moment: ContinuousClock.Instant) -> Bool { heardAt <= moment }
 
-    mutating func tick(now: ContinuousClock.Instant, openStreamCount: Int) -> Action {
+    /// What is to be done now.
+    ///
+    /// - Parameter streamLimit: how many streams APNs allows.
+    mutating func tick(now: ContinuousClock.Instant, openStreamCount: Int, streamLimit: Int) -> Action {
         switch phase {
         case .closed: return .nothing
         case .connecting:
             return now - startedAt >= connectTimeout ? .giveUp(reason: "no SETTINGS in time") : .nothing
         case .draining where openStreamCount == 0: return .finish
         case .open, .draining:
+            // A connection that may not be used keeps the pool from opening another one, however long it answers PING.
+            starvedSince = phase == .open && streamLimit == 0 && openStreamCount == 0 ? starvedSince ?? now : nil
+            if let starvedSince, now - starvedSince >= connectTimeout {
+                return .giveUp(reason: "no stream was allowed in time")
+            }
             if let pingedAt {
                 return now - pingedAt >= pingTimeout ? .giveUp(reason: "PING was not answered") : .nothing
             }

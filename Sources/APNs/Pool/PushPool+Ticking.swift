@@ -40,7 +40,9 @@ extension PushPool {
         }
         // Nothing at all since then: the path is likely dead, and new pushes had better go elsewhere.
         if wasSilent { connection.life.drain() }
-        switch connection.life.tick(now: now, openStreamCount: connection.inFlightCount) {
+        switch connection.life.tick(
+            now: now, openStreamCount: connection.inFlightCount, streamLimit: connection.streamLimit)
+        {
         case .nothing: break
         case .ping: connection.ping()
         case .finish: finish(connection, now: now)

@@ -23,6 +23,8 @@ struct DeviceChange {
             before.aliases, after.aliases, remove: DeviceStatements.removeAliases, add: DeviceStatements.addAliases)
         if before.isLeft(by: registration) {
             calls.append(StatementCall(DeviceStatements.removeUpdateTokens, key))
+            calls.append(
+                StatementCall(DeviceStatements.removeMemberships, [.application(application), .int64Array([device])]))
         }
         if before.platform != after.platform {
             // Another phone: what the former one told opens nothing here.

@@ -35,9 +35,20 @@ extension DeviceStatements {
             where token.activity_number = held.activity_number and token.device_id = held.device_id
             """)
 
-    private static let removeMemberships = Statement(
+    /// App, devices.
+    static let removeMemberships = Statement(
         name: "device_removal_channels",
-        text: "delete from channel_member where app_id = $1 and device_id = any($2::bigint[])")
+        text: """
+            with held as (
+                select activity_number, device_id
+                from channel_member
+                where app_id = $1 and device_id = any($2::bigint[])
+                order by activity_number, device_id
+                for update)
+            delete from channel_member as member
+            using held
+            where member.activity_number = held.activity_number and member.device_id = held.device_id
+            """)
 
     private static let removeAllStartTokens = Statement(
         name: "device_removal_start_tokens",

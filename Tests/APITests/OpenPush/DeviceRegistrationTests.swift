@@ -92,6 +92,13 @@ import Testing
                 == #"{"detail":"\#(field): with those it has, the device would have more than \#(limit)","field":"\#(field)"}"#)
     }
 
+    @Test("may name as many tags as it may have, and others that go")
+    func removedTags() async throws {
+        let told = (0..<100).map { "\"t\($0)\":\"v\"" } + ["\"old\":null"]
+        #expect(await send(.device.with("tags", "{\(told.joined(separator: ","))}")).status == 201)
+        #expect(device?.tags.count == 101)
+    }
+
     private static let tooManyAliases = "{\((0..<21).map { "\"a\($0)\":\"v\"" }.joined(separator: ","))}"
     private static let longName = String(repeating: "n", count: 129)
     private static let tooManyTags = "{\((0..<101).map { "\"t\($0)\":\"v\"" }.joined(separator: ","))}"

@@ -9,8 +9,9 @@ import Testing
     @Test("ends when SETTINGS do not come within 10 s")
     func connecting() {
         var life = life()
-        #expect(life.tick(now: start + .seconds(9), openStreamCount: 0) == .nothing)
-        #expect(life.tick(now: start + .seconds(10), openStreamCount: 0) == .giveUp(reason: "no SETTINGS in time"))
+        #expect(life.tick(now: start + .seconds(9), openStreamCount: 0, streamLimit: 100) == .nothing)
+        #expect(
+            life.tick(now: start + .seconds(10), openStreamCount: 0, streamLimit: 100) == .giveUp(reason: "no SETTINGS in time"))
     }
 
     @Test("asks once a minute of silence, and ends when nobody answers")
@@ -21,16 +22,33 @@ import Testing
         var pings = 0
         for second in 1...600 {
             let now = start + .seconds(second)
-            if life.tick(now: now, openStreamCount: 0) == .ping {
+            if life.tick(now: now, openStreamCount: 0, streamLimit: 100) == .ping {
                 pings += 1
                 life.heard(at: now + .milliseconds(20))
             }
         }
         #expect(pings == 9)
         let last = start + .seconds(700)
-        #expect(life.tick(now: last, openStreamCount: 0) == .ping)
-        #expect(life.tick(now: last + .seconds(9), openStreamCount: 0) == .nothing)
-        #expect(life.tick(now: last + .seconds(10), openStreamCount: 0) == .giveUp(reason: "PING was not answered"))
+        #expect(life.tick(now: last, openStreamCount: 0, streamLimit: 100) == .ping)
+        #expect(life.tick(now: last + .seconds(9), openStreamCount: 0, streamLimit: 100) == .nothing)
+        #expect(
+            life.tick(now: last + .seconds(10), openStreamCount: 0, streamLimit: 100) == .giveUp(reason: "PING was not answered"))
+    }
+
+    @Test("ends when APNs allows no stream for 10 s, none being open, whatever it answers otherwise")
+    func starved() {
+        var life = life()
+        life.settingsArrived()
+        func action(after seconds: Int, open: Int = 0, limit: Int = 0) -> ConnectionLife.Action {
+            life.heard(at: start + .seconds(seconds))
+            return life.tick(now: start + .seconds(seconds), openStreamCount: open, streamLimit: limit)
+        }
+        #expect(action(after: 0) == .nothing && action(after: 9) == .nothing)
+        #expect(action(after: 10, limit: 1) == .nothing, "it may be used again")
+        #expect(action(after: 11) == .nothing && action(after: 20) == .nothing)
+        #expect(action(after: 21, open: 1) == .nothing, "an answer is awaited")
+        #expect(action(after: 22) == .nothing && action(after: 31) == .nothing)
+        #expect(action(after: 32) == .giveUp(reason: "no stream was allowed in time"))
     }
 
     @Test("ends after the last answer once it drains")
@@ -39,12 +57,12 @@ import Testing
         life.settingsArrived()
         #expect(life.phase == .open)
         life.drain()
-        #expect(life.tick(now: start, openStreamCount: 3) == .nothing)
-        #expect(life.tick(now: start, openStreamCount: 0) == .finish)
+        #expect(life.tick(now: start, openStreamCount: 3, streamLimit: 100) == .nothing)
+        #expect(life.tick(now: start, openStreamCount: 0, streamLimit: 100) == .finish)
         life.closed()
         life.drain()
         #expect(life.phase == .closed)
-        #expect(life.tick(now: start + .seconds(100), openStreamCount: 0) == .nothing)
+        #expect(life.tick(now: start + .seconds(100), openStreamCount: 0, streamLimit: 100) == .nothing)
     }
 }
 

@@ -115,6 +115,11 @@ import Testing
             #expect(try await join(9) == .unknownDevice)
             #expect(try await join(1, "none") == .unknownActivity)
             #expect(try await fixture.number("select count(*) from channel_member") == 3)
+            // Another user's device is not on it any more.
+            for (user, count) in [("fan-1", 3), ("fan-1", 3), ("fan-2", 2)] as [(String, Int64)] {
+                try await fixture.addDevice(4) { $0.externalID = user }
+                #expect(try await fixture.number("select count(*) from channel_member") == count, "\(user)")
+            }
             try await fixture.hold("own", device: 1)
             #expect(try await join(1, "own") == .noChannel)
             _ = try await fixture.accept(.end, of: "m")
