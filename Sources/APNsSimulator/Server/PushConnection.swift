@@ -145,7 +145,7 @@ actor PushConnection: ReadinessHandler {
             let outcome = streamID <= lastAnsweredStream ? RecordedRequest.Outcome.cancelled(code: errorCode) : .unanswered
             core.log.settle(answer.requestNumber, outcome, replacing: answer.isSilent ? .unanswered : .pending)
         case .ping: core.log.count { $0.pingCount += 1 }
-        case .finished, .goAway, .settingsAcknowledged: break
+        case .finished, .goAway, .settingsAcknowledged, .pingAcknowledged: break
         }
     }
 

@@ -141,17 +141,19 @@ import CNGHTTP2
         }
     }
 
+    /// Queues GOAWAY that excludes no stream yet, and PING behind it: `.pingAcknowledged` tells that the peer has read it, and that no
+    /// stream comes any more. Then it is time for `goAway` (RFC 9113, 6.8).
+    package func announceGoAway() throws(HTTP2Error) {
+        try unsafe HTTP2Error.check(nghttp2_submit_shutdown_notice(handle))
+        try unsafe HTTP2Error.check(nghttp2_submit_ping(handle, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil))
+    }
+
     /// Queues a SETTINGS frame; `.settingsAcknowledged` tells when the peer has applied it.
     package func submit(settings: [HTTP2Setting]) throws(HTTP2Error) {
         let flags = UInt8(NGHTTP2_FLAG_NONE.rawValue)
         try unsafe HTTP2Setting.withEntries(settings) { (entries, count) throws(HTTP2Error) -> Void in
             try unsafe HTTP2Error.check(nghttp2_submit_settings(handle, flags, entries, count))
         }
-    }
-
-    /// Queues PING with eight bytes of zero.
-    package func ping() throws(HTTP2Error) {
-        try unsafe HTTP2Error.check(nghttp2_submit_ping(handle, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil))
     }
 
     // MARK: State

@@ -89,8 +89,8 @@ private func onFrameReceived(
         unsafe server.append(.goAway(lastStreamID: goAway.last_stream_id, errorCode: goAway.error_code))
     case NGHTTP2_SETTINGS.rawValue where UInt32(header.flags) & NGHTTP2_FLAG_ACK.rawValue != 0:
         server.append(.settingsAcknowledged)
-    case NGHTTP2_PING.rawValue where UInt32(header.flags) & NGHTTP2_FLAG_ACK.rawValue == 0:
-        server.append(.ping)
+    case NGHTTP2_PING.rawValue:
+        server.append(UInt32(header.flags) & NGHTTP2_FLAG_ACK.rawValue == 0 ? .ping : .pingAcknowledged)
     default: break
     }
     return 0

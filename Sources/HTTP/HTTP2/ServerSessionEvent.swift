@@ -14,4 +14,6 @@ package enum HTTP2ServerEvent: Sendable, Equatable {
     case settingsAcknowledged
     /// The peer asked whether the server is there; the session answers by itself.
     case ping
+    /// The peer has read everything up to the PING of `announceGoAway`; or sends acknowledgements nobody asked for.
+    case pingAcknowledged
 }

@@ -28,6 +28,14 @@ actor HTTPConnection {
         case closed
     }
 
+    /// How far a HTTP/2 client has been told to go, and why.
+    enum Farewell {
+        case none
+        /// It may not have heard yet: its requests are still taken.
+        case announced(at: ContinuousClock.Instant, HTTPConnectionEnd)
+        case final(HTTPConnectionEnd)
+    }
+
     /// Bytes read at once.
     private static let readByteCount = 64 * 1024
 
@@ -50,6 +58,7 @@ actor HTTPConnection {
     var isInputEnded = false
     var isReadingPaused = false
     var isDraining = false
+    var farewell = Farewell.none
     var isFlushScheduled = false
     var deadline = ConnectionDeadline()
     /// What `close` reports once the last answer is out.
@@ -207,10 +216,7 @@ actor HTTPConnection {
         isDraining = true
         finishBodies()
         advance {
-            if case .http2(let session) = mode {
-                try session.goAway(errorCode: HTTP2ErrorCode.noError)
-                try flushHTTP2(session)
-            }
+            if case .http2(let session) = mode { try announceEnd(session, .finished) }
         }
     }
 

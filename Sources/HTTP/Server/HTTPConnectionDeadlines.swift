@@ -6,6 +6,7 @@ extension HTTPConnection {
         case wait(ConnectionDeadline.Wait)
         case output
         case streams
+        case goAway
     }
 
     func updateDeadline() {
@@ -43,7 +44,9 @@ extension HTTPConnection {
         }
         switch deadline.wait {
         case .handshake: consider(deadline.since + limits.handshakeTimeout, .wait(.handshake))
-        case .request: consider(deadline.since + limits.idleTimeout, .wait(.request))
+        case .request:
+            // A client that is told to go is not told again.
+            if case .none = farewell { consider(deadline.since + limits.idleTimeout, .wait(.request)) }
         case .headers: consider(deadline.since + limits.headerTimeout, .wait(.headers))
         case .body: consider(deadline.since + limits.bodyTimeout, .wait(.body))
         case .handler: break
@@ -56,6 +59,7 @@ extension HTTPConnection {
         }
         if stream.unsentByteCount > 0 { consider(deadline.outputProgressedAt + limits.writeTimeout, .output) }
         if case .http2(let session) = mode {
+            if case .announced(let instant, _) = farewell { consider(instant + limits.goAwayTimeout, .goAway) }
             if let oldest = session.oldestIncompleteRequest { consider(oldest + limits.bodyTimeout, .streams) }
             if let oldest = session.oldestUnsentResponse { consider(oldest + limits.writeTimeout, .streams) }
         }
@@ -68,6 +72,7 @@ extension HTTPConnection {
         switch next.1 {
         case .output: close(.writeTimeout)
         case .streams: advance { try expireStreams() }
+        case .goAway: advance { try endAnnounced() }
         case .wait(.handshake): close(.handshakeTimeout)
         case .wait(.linger): close(endReason)
         case .wait(.request): advance { try endIdle() }
@@ -79,11 +84,14 @@ extension HTTPConnection {
     }
 
     private func endIdle() throws {
-        if case .http2(let session) = mode {
-            try session.goAway(errorCode: HTTP2ErrorCode.noError)
-            try flushHTTP2(session)
-        }
-        try linger(.idle)
+        guard case .http2(let session) = mode else { return try linger(.idle) }
+        try announceEnd(session, .idle)
+    }
+
+    private func endAnnounced() throws {
+        guard case .http2(let session) = mode else { return }
+        try sayLastStream(session)
+        try flushHTTP2(session)
     }
 
     private func expireStreams() throws {

@@ -12,8 +12,22 @@ extension HTTPConnection {
         ]
         let session = try HTTP2ServerSession(settings: settings, limits: limits.http2)
         mode = .http2(session)
-        if isDraining { try session.goAway(errorCode: HTTP2ErrorCode.noError) }
+        if isDraining { try announceEnd(session, .finished) } else { try flushHTTP2(session) }
+    }
+
+    /// Tells the client to open no more streams. Only when it has heard that, or had the time to, it is told which was the last: what it sent
+    /// before is answered, and not lost (RFC 9113, 6.8).
+    func announceEnd(_ session: HTTP2ServerSession, _ reason: HTTPConnectionEnd) throws {
+        guard case .none = farewell else { return }
+        farewell = .announced(at: .now, reason)
+        try session.announceGoAway()
         try flushHTTP2(session)
+    }
+
+    func sayLastStream(_ session: HTTP2ServerSession) throws {
+        guard case .announced(_, let reason) = farewell else { return }
+        farewell = .final(reason)
+        try session.goAway(errorCode: HTTP2ErrorCode.noError)
     }
 
     func receiveHTTP2(_ input: [UInt8], _ session: HTTP2ServerSession) throws {
@@ -41,6 +55,7 @@ extension HTTPConnection {
         case .rejected(_, let status):
             services.report(.refused(status: status, reason: HTTPStatus.reason(status)))
         case .reset(let streamID, _), .finished(let streamID): releaseBody(streamID: streamID)
+        case .pingAcknowledged: try sayLastStream(session)
         case .goAway, .settingsAcknowledged, .ping: break
         }
     }
@@ -74,8 +89,10 @@ extension HTTPConnection {
     func finishHTTP2IfDone(_ session: HTTP2ServerSession) throws {
         guard !isFlushScheduled, hasRoomForOutput else { return }
         let isQuiet = session.openStreamCount == 0 && runningCount == 0 && !session.wantsToWrite
-        if session.isFinished || (isQuiet && isInputEnded) || (isQuiet && isDraining) {
-            try linger(isInputEnded ? .closedByClient : .finished)
+        var reason: HTTPConnectionEnd?
+        if case .final(let told) = farewell { reason = told }
+        if session.isFinished || (isQuiet && isInputEnded) || (isQuiet && reason != nil) {
+            try linger(isInputEnded ? .closedByClient : reason ?? .finished)
         } else if isInputEnded, runningCount == bodyStreams.count, !session.wantsToWrite {
             // Requests that were cut short, and streams nobody listens to.
             close(.closedByClient)

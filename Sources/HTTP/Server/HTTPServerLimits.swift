@@ -26,6 +26,8 @@ package struct HTTPServerLimits: Sendable, Equatable {
     package var bodyTimeout: Duration = .seconds(30)
     /// How long a connection may wait for its next request. It is closed without an answer.
     package var idleTimeout: Duration = .seconds(75)
+    /// How long a HTTP/2 client has to acknowledge that it must go, before the server says which of its streams was the last.
+    package var goAwayTimeout: Duration = .seconds(1)
     /// How long a response, or a piece of a streamed one, may wait without the client taking a byte of it. The connection is closed,
     /// or the stream reset.
     package var writeTimeout: Duration = .seconds(30)

@@ -42,12 +42,37 @@ import Testing
     }
 
     @Test("are told to go when idle") func idle() async throws {
-        try await withServer(.with { $0.idleTimeout = .milliseconds(50) }) { running in
+        let limits = HTTPServerLimits.with {
+            $0.idleTimeout = .milliseconds(50)
+            $0.goAwayTimeout = .milliseconds(50)
+        }
+        try await withServer(limits) { running in
             let socket = try socket(running, .get(1, "/hello"))
-            let received = try await frames(socket) { _ in false }
-            #expect(received.last?.kind == .goAway)
-            #expect(received.last?.errorCode == HTTP2ErrorCode.noError)
+            let goAways = try await frames(socket) { _ in false }.filter { $0.kind == .goAway }
+            #expect(goAways.map { Frame.number($0.payload[...]) } == [UInt32(Int32.max), 1])
+            #expect(goAways.allSatisfy { $0.errorCode == HTTP2ErrorCode.noError })
             #expect(await running.end() == .idle)
+        }
+    }
+
+    @Test("are answered what they sent before they heard that they must go, and only then told what was the last")
+    func crossing() async throws {
+        try await withServer(.with { $0.goAwayTimeout = .seconds(30) }) { running in
+            let socket = try socket(running, .get(1, "/hello"))
+            _ = try await frames(socket) { $0.kind == .data }
+            async let drained: Void = running.server.drain(timeout: .seconds(30))
+            let told = try await frames(socket) { $0.kind == .ping }
+            #expect(told.filter { $0.kind == .goAway }.map { Frame.number($0.payload[...]) } == [UInt32(Int32.max)])
+            let ping = try #require(told.last { $0.kind == .ping })
+            // The client had not read the GOAWAY yet when it sent this.
+            try socket.send(Frame.get(3, "/hello").bytes)
+            #expect(try await frames(socket) { $0.kind == .data }.last == .data(3, "hello"))
+            var heard = ping
+            heard.flags = Frame.acknowledgement
+            try socket.send(heard.bytes)
+            let last = try await frames(socket) { _ in false }
+            #expect(last.filter { $0.kind == .goAway }.map { Frame.number($0.payload[...]) } == [3])
+            await drained
         }
     }
 

@@ -123,8 +123,9 @@ import Testing
         try await withServer { running in
             let socket = try clients.socket(running, .get(1, "/stream"))
             _ = try await clients.frames(socket) { $0.kind == .headers }
-            await running.server.drain(timeout: .seconds(30))
+            async let drained: Void = running.server.drain(timeout: .seconds(30))
             let received = try await clients.frames(socket) { _ in false }
+            await drained
             #expect(received.contains { $0.kind == .goAway && $0.errorCode == HTTP2ErrorCode.noError })
             #expect(received.last { $0.kind == .data } == data("", ends: true))
             #expect(running.handler.released.all == ["/stream"])
