@@ -102,6 +102,7 @@ package struct APIHandler: HTTPHandler {
     private let devices: DeviceRoutes
     private let users: UserRoutes
     private let liveActivities: LiveActivityRoutes
+    private let clientParameters: ClientParameterRoutes
     private let reading: ReadingRoutes
     private let events: EventRoutes
     private let messages: MessageRoutes
@@ -133,6 +134,7 @@ package struct APIHandler: HTTPHandler {
         devices = DeviceRoutes(registry: ports.registry, channels: ports.channels, reports: reports, now: clock.now)
         users = UserRoutes(users: ports.users)
         liveActivities = LiveActivityRoutes(registry: ports.registry, reports: reports)
+        clientParameters = ClientParameterRoutes(directory: ports.directory)
         dashboards = DashboardRoutes(deliveries: ports.dashboards)
         reading = ReadingRoutes(reader: ports.reader, dashboards: dashboards)
         events = EventRoutes(reader: ports.reader, directory: ports.directory, hub: ports.events)
@@ -204,6 +206,8 @@ package struct APIHandler: HTTPHandler {
         case .openAPI: return operations.description()
         case .sendBatch, .sendPublicBatch, .sendTrack, .sendIdentify, .readProjectSettings:
             return try await ingestion.respond(to: request, route: route, parameters: parameters)
+        case .readClientParameters, .readAndroidParameters:
+            return try await clientParameters.respond(route: route, app: parameters[0])
         case .createCampaign, .startBroadcast, .updateBroadcast, .endBroadcast:
             return try await broadcasts.respond(to: request, route: route)
         default: break

@@ -15,6 +15,8 @@ enum Refusal: Error, Equatable, Sendable {
     case uncoveredName(String)
     case wrongKeyKind(KeyKind)
     case wrongApplication
+    /// A client of a platform that this wire is not served for.
+    case unservedClient
     case noRoute
     case methodNotAllowed([String])
     /// What is asked for does not exist; the text says what.
@@ -39,7 +41,7 @@ enum Refusal: Error, Equatable, Sendable {
         switch self {
         case .invalidBody, .fields: 400
         case .unauthorized, .identity: 401
-        case .wrongKeyKind, .wrongApplication, .unprovenName, .uncoveredName: 403
+        case .wrongKeyKind, .wrongApplication, .unservedClient, .unprovenName, .uncoveredName: 403
         case .noRoute, .notFound: 404
         case .methodNotAllowed: 405
         case .conflict: 409
@@ -62,6 +64,7 @@ enum Refusal: Error, Equatable, Sendable {
         case .uncoveredName(let label): ["The identity token does not vouch for the alias \(FieldError.shortened(label))."]
         case .wrongKeyKind(let kind): ["A key of kind \(kind.name) may not use this route."]
         case .wrongApplication: ["The key does not belong to this app."]
+        case .unservedClient: ["OneSignal's SDK for Android is not served: Android devices register under /v1/devices."]
         case .noRoute: ["There is no such route."]
         case .methodNotAllowed(let methods): ["This route takes \(methods.joined(separator: ", "))."]
         case .notFound(let text), .conflict(let text): [text]
@@ -82,7 +85,7 @@ enum Refusal: Error, Equatable, Sendable {
         switch self {
         case .invalidBody, .fields: "invalid-request"
         case .unauthorized, .identity: "unauthorized"
-        case .wrongKeyKind, .wrongApplication, .unprovenName, .uncoveredName: "forbidden"
+        case .wrongKeyKind, .wrongApplication, .unservedClient, .unprovenName, .uncoveredName: "forbidden"
         case .noRoute, .notFound: "not-found"
         case .methodNotAllowed: "method-not-allowed"
         case .conflict: "conflict"

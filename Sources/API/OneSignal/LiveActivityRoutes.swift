@@ -25,6 +25,9 @@ struct LiveActivityRoutes: Sendable {
         }
     }
 
+    /// OneSignal's clients take 200, 201 and 202 as success: what is answered 204 they send again.
+    private static var success: HTTPResponse { .json(status: 200) { $0.member("success", true) } }
+
     private func setTypeToken(_ request: HTTPRequest, type: String, device: String, _ caller: Caller)
         async throws(Refusal) -> HTTPResponse
     {
@@ -41,7 +44,7 @@ struct LiveActivityRoutes: Sendable {
             try await registry.setStartToken(registration)
         }
         guard isStored else { throw .unknownSubscription }
-        return .json(status: 200) { $0.member("success", true) }
+        return Self.success
     }
 
     private func removeTypeToken(type: String, device: String, _ caller: Caller) async throws(Refusal) -> HTTPResponse {
@@ -51,7 +54,7 @@ struct LiveActivityRoutes: Sendable {
             try await registry.removeStartToken(activityType: type, device: name, application: caller.application.id)
         }
         guard isRemoved else { throw .notFound("The device has no start token for this activity type.") }
-        return HTTPResponse(status: 204)
+        return Self.success
     }
 
     private func setActivityToken(
@@ -80,7 +83,7 @@ struct LiveActivityRoutes: Sendable {
         switch result {
         case .unknownDevice: throw .unknownSubscription
         case .ended: throw .conflict("The device has reported the end of this activity.")
-        case .stored: return HTTPResponse(status: 204)
+        case .stored: return Self.success
         }
     }
 
@@ -90,7 +93,7 @@ struct LiveActivityRoutes: Sendable {
             try await registry.endActivity(activity, device: name, application: caller.application.id)
         }
         guard isEnded else { throw .notFound("The device holds no activity of this id.") }
-        return HTTPResponse(status: 204)
+        return Self.success
     }
 
     private func confirmReceipt(_ request: HTTPRequest, notification: String, _ caller: Caller)
@@ -111,7 +114,7 @@ struct LiveActivityRoutes: Sendable {
             Tap(
                 application: caller.application.id, device: .subscription(player), activityID: activity,
                 notification: notification, kind: .receipt))
-        return .json(status: 200) { $0.member("success", true) }
+        return Self.success
     }
 
     private func reportClick(_ request: HTTPRequest, activity: String, _ caller: Caller) async throws(Refusal) -> HTTPResponse {

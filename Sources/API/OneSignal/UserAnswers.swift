@@ -8,12 +8,14 @@ import Security
 /// Names come from the device that registered first, properties from the one that was active last; what that lacks, from the others.
 struct UserAnswer {
     let application: Application
-    /// Never empty; the device registered first comes first.
+    /// The device registered first comes first; empty for a user whose device is yet to come.
     let devices: [UserDevice]
+    /// What a user without a device is called.
+    var names: [ExactText: ExactText] = [:]
 
     /// Every name of the user.
     var identity: [ExactText: ExactText] {
-        devices.reduce(into: [:]) { names, device in names.merge(device.profile.aliases) { first, _ in first } }
+        devices.reduce(into: names) { names, device in names.merge(device.profile.aliases) { first, _ in first } }
     }
 
     private var latestFirst: [DeviceProfile] {
@@ -45,14 +47,17 @@ struct UserAnswer {
         writer.beginObject()
         for (key, value) in tags.sorted(by: { $0.key < $1.key }) { writer.member(key.text, value.text) }
         writer.endObject()
-        writer.member("language", profiles.lazy.compactMap(\.language).first)
-        writer.member("timezone_id", profiles.lazy.compactMap(\.timeZone).first?.text)
-        writer.member("country", profiles.lazy.compactMap(\.country).first)
-        writer.member("first_active", profiles.compactMap(\.firstSession).min())
-        writer.member("last_active", profiles.compactMap(\.lastSession).max())
-        let location = profiles.lazy.compactMap(\.location).first
-        Self.write(location?.latitude, as: "lat", to: &writer)
-        Self.write(location?.longitude, as: "long", to: &writer)
+        writer.known("language", profiles.lazy.compactMap(\.language).first)
+        writer.known("timezone_id", profiles.lazy.compactMap(\.timeZone).first?.text)
+        writer.known("country", profiles.lazy.compactMap(\.country).first)
+        writer.known("first_active", profiles.compactMap(\.firstSession).min())
+        writer.known("last_active", profiles.compactMap(\.lastSession).max())
+        if let location = profiles.lazy.compactMap(\.location).first {
+            for (name, degrees) in [("lat", location.latitude), ("long", location.longitude)] {
+                writer.key(name)
+                writer.raw("\(degrees)".utf8)
+            }
+        }
         writer.endObject()
     }
 
@@ -75,13 +80,19 @@ struct UserAnswer {
         if let toldToken { writer.member("token", Hexadecimal.encode(toldToken)) }
         writer.member("enabled", device.profile.isEnabled)
         writer.member("session_count", device.profile.sessionCount)
-        writer.member("app_version", device.profile.appVersion?.text)
-        writer.member("device_os", device.profile.osVersion?.text)
-        writer.member("test_type", device.profile.environment == .sandbox ? 1 : nil as Int?)
+        writer.known("app_version", device.profile.appVersion?.text)
+        writer.known("device_os", device.profile.osVersion?.text)
+        if device.profile.environment == .sandbox { writer.member("test_type", 1) }
+    }
+}
+
+extension JSONWriter {
+    /// A member that is left out where nothing is known: OneSignal's generated clients throw at a null.
+    fileprivate mutating func known(_ name: String, _ value: String?) {
+        if let value { member(name, value) }
     }
 
-    private static func write(_ degrees: Double?, as name: String, to writer: inout JSONWriter) {
-        writer.key(name)
-        if let degrees { writer.raw("\(degrees)".utf8) } else { writer.null() }
+    fileprivate mutating func known(_ name: String, _ value: Int64?) {
+        if let value { member(name, value) }
     }
 }

@@ -52,7 +52,7 @@ struct UserRoutes: Sendable {
         if case .user(let claims) = caller.standing { registration = claims.applied(to: registration) }
         guard told.hasSubscription else {
             registration.subscription = UserRequests.caller(of: request)
-            return try await changeKnown(registration, caller)
+            return try await createWithoutDevice(registration, caller)
         }
         let (device, isNew) = try await register(registration, mayBeNew: true, caller)
         let answer = UserAnswer(application: caller.application, devices: [device])
@@ -63,23 +63,35 @@ struct UserRoutes: Sendable {
         }
     }
 
-    /// A user who is told of without a device: one that some devices belong to already.
-    private func changeKnown(_ registration: DeviceRegistration, _ caller: Caller) async throws(Refusal) -> HTTPResponse {
-        let names = registration.toldAliases.compactMapValues { $0 }
-        let label = names[DeviceProfile.externalIDLabel] == nil ? names.keys.min() : DeviceProfile.externalIDLabel
-        guard caller.standing != .device, let label, let identifier = names[label] else { throw .noSubscription }
-        let user = UserSelector(
-            .alias(DeviceAlias(label: label, identifier: identifier)), isWholeUser: true, proof: caller.proof)
-        var change = registration
-        change.namesWholeUser = false
-        let answer: UserAnswer
-        do throws(Refusal) { answer = try await self.change(user, by: change, caller) } catch {
-            throw error == .unknownUser ? .noSubscription : error
-        }
+    /// A user who is told of without a device: one that some devices belong to already, or nobody yet.
+    ///
+    /// A backend hears that there is nobody. A device is answered as if there were: its SDK sends nothing else before, and its
+    /// subscription comes later. Nothing is stored, and who proved nothing learns nothing (decision 18).
+    private func createWithoutDevice(_ registration: DeviceRegistration, _ caller: Caller) async throws(Refusal) -> HTTPResponse {
+        let known = try await changeKnown(registration, caller)
+        guard known != nil || caller.standing != .backend else { throw .noSubscription }
+        var names = registration.toldAliases.compactMapValues { $0 }
+        names[DeviceProfile.userIDLabel] = ExactText("\(UUID.random())")
+        let answer = known ?? UserAnswer(application: caller.application, devices: [], names: names)
         return .json(status: 202) { writer in
             answer.writeIdentity(to: &writer)
             answer.writeProperties(to: &writer)
             answer.writeSubscriptions(to: &writer)
+        }
+    }
+
+    /// Nil when no device has the name, and for who proved nothing.
+    private func changeKnown(_ registration: DeviceRegistration, _ caller: Caller) async throws(Refusal) -> UserAnswer? {
+        let names = registration.toldAliases.compactMapValues { $0 }
+        let label = names[DeviceProfile.externalIDLabel] == nil ? names.keys.min() : DeviceProfile.externalIDLabel
+        guard caller.standing != .device, let label, let identifier = names[label] else { return nil }
+        let user = UserSelector(
+            .alias(DeviceAlias(label: label, identifier: identifier)), isWholeUser: true, proof: caller.proof)
+        var change = registration
+        change.namesWholeUser = false
+        do throws(Refusal) { return try await self.change(user, by: change, caller) } catch {
+            guard error == .unknownUser else { throw error }
+            return nil
         }
     }
 
@@ -250,7 +262,7 @@ extension Refusal {
     }
 
     /// Without a device there is nobody to know.
-    fileprivate static let noSubscription = Refusal.fields([FieldError(field: "subscriptions", problem: .missing)])
+    static let noSubscription = Refusal.fields([FieldError(field: "subscriptions", problem: .missing)])
     fileprivate static let unknownUser = Refusal.notFound("There is no user of this name.")
     fileprivate static let unknownAlias = Refusal.notFound("The user has no alias of this label.")
     static let tooManyDevices = Refusal.conflict(

@@ -41,7 +41,7 @@ enum CommonErrors {
 
     /// Errors that no request can provoke by itself.
     static func withoutExample(of route: Route) -> [(status: Int, text: String)] {
-        guard !route.allowedKinds.isEmpty || route == .readProjectSettings else { return [] }
+        guard !route.allowedKinds.isEmpty || [.readProjectSettings, .readClientParameters].contains(route) else { return [] }
         var errors = [
             (500, "The database refused a statement: a fault of the gateway or of its schema."),
             (503, "The database is away, or too much waits: repeat after Retry-After."),

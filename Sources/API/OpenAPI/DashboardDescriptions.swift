@@ -107,11 +107,11 @@ enum DashboardDescriptions {
         query: [.init("app_id", "the app's id", .uuid, example: Example.app, isRequired: true)],
         answers: [
             .init(
-                200, "remaining is null while nothing has been claimed.",
+                200, "remaining is 0 while nothing has been claimed.",
                 .json(
                     .object(
                         [("id", .uuid), ("app_id", .uuid), ("name", .name), ("isIos", .bool), ("isAndroid", .bool)] + counts + [
-                            ("remaining", .nullable(.count)), ("queued_at", .seconds), ("send_after", .seconds),
+                            ("remaining", .count), ("queued_at", .seconds), ("send_after", .seconds),
                             ("completed_at", .nullable(.seconds)), ("canceled", .bool),
                             (
                                 "platform_delivery_stats",

@@ -19,7 +19,7 @@ enum LiveActivityDescriptions {
         errors: [unknownDevice, .field("activity_token", .missing, body: "{}")])
 
     static let removeTypeToken = RouteDescription(
-        area: .oneSignal, summary: "Forget a push-to-start token", answers: [.init(204, "It is gone.", .none)],
+        area: .oneSignal, summary: "Forget a push-to-start token", answers: [.init(200, "It is gone.", .json(done))],
         errors: [
             ErrorExample(
                 "no_token", .notFound("The device has no start token for this activity type."), path: ["type": "none"])
@@ -34,8 +34,8 @@ enum LiveActivityDescriptions {
             area: .oneSignal, summary: summary,
             body: .init(
                 schema: .openObject([("subscription_id", .uuid), ("push_token", .token)], optional: [deviceType]),
-                examples: [.init("token", 204, activityToken(Example.device))]),
-            answers: [.init(204, "It is kept.", .none)],
+                examples: [.init("token", 200, activityToken(Example.device))]),
+            answers: [.init(200, "It is kept.", .json(done))],
             errors: errors + [
                 ErrorExample("unknown_device", .unknownSubscription, body: activityToken(Example.nothing)),
                 ErrorExample(
@@ -56,7 +56,7 @@ enum LiveActivityDescriptions {
 
     static let removeActivityToken = RouteDescription(
         area: .oneSignal, summary: "Tell that an activity is over on a device",
-        answers: [.init(204, "It is not pushed there any more.", .none)],
+        answers: [.init(200, "It is not pushed there any more.", .json(done))],
         errors: [
             ErrorExample("unknown_activity", .notFound("The device holds no activity of this id."), path: ["activity": "none"])
         ])

@@ -50,6 +50,8 @@ extension Route {
         case .removeTypeToken: LiveActivityDescriptions.removeTypeToken
         case .setActivityToken: LiveActivityDescriptions.setActivityToken
         case .setUserActivityToken: LiveActivityDescriptions.setUserActivityToken
+        case .readClientParameters: UserDescriptions.clientParameters
+        case .readAndroidParameters: UserDescriptions.androidParameters
         case .removeActivityToken: LiveActivityDescriptions.removeActivityToken
         case .confirmReceipt: LiveActivityDescriptions.confirmReceipt
         case .reportClick: LiveActivityDescriptions.reportClick

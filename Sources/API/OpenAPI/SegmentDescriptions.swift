@@ -114,7 +114,7 @@ enum SegmentDescriptions {
                             "payload",
                             .object([
                                 ("id", .uuid), ("name", .name), ("description", note), ("created_at", .seconds),
-                                ("source", .choice("api")), ("filters", ActivityDescriptions.filters),
+                                ("source", .choice("custom")), ("filters", ActivityDescriptions.filters),
                             ])
                         ),
                     ])))

@@ -49,6 +49,15 @@ enum UserDescriptions {
             ("first_active", .seconds), ("last_active", .seconds), ("lat", .number(-90...90)), ("long", .number(-180...180)),
         ])
 
+    static let clientParameters = RouteDescription(
+        area: .oneSignal, summary: "Read what OneSignal's SDK for iOS must know before it sends anything",
+        answers: [.init(200, "Whether devices must prove their user.", .json(.object([("jwt_required", .bool)])))],
+        errors: [ErrorExample("unknown_app", .unknownApplication, path: ["app": Example.nothing])])
+
+    static let androidParameters = RouteDescription(
+        area: .oneSignal, summary: "Tell OneSignal's SDK for Android that it is not served", answers: [],
+        errors: [ErrorExample("not_served", .unservedClient)])
+
     static let create = RouteDescription(
         area: .oneSignal, summary: "Tell of a user and one of its devices", header: [callingDevice],
         body: .init(
@@ -67,7 +76,8 @@ enum UserDescriptions {
             ]),
         answers: [.init(201, "The device is new.", .json(user)), .init(202, "The device, or the user, is known.", .json(user))],
         errors: [
-            .field("subscriptions", .missing, body: #"{"identity":{"external_id":"nobody"}}"#),
+            ErrorExample(
+                "no_device", .noSubscription, key: KeyKind.rest.name, body: #"{"identity":{"external_id":"nobody"}}"#),
             .field(
                 "subscriptions[0].type", .notOneOf("\"iOSPush\""), body: #"{"subscriptions":[{"type":"Email","token":"ab"}]}"#),
             .field(
@@ -182,17 +192,17 @@ enum UserDescriptions {
             .field("identity", .empty, body: #"{"identity":{}}"#),
         ])
 
-    /// What a user's devices say together.
-    static let properties = Schema.object([
-        ("tags", .map(of: .text)), ("language", .nullable(.text)), ("timezone_id", .nullable(.text)),
-        ("country", .nullable(.text)), ("first_active", .nullable(.seconds)), ("last_active", .nullable(.seconds)),
-        ("lat", .nullable(.number(-90...90))), ("long", .nullable(.number(-180...180))),
-    ])
+    /// What a user's devices say together. What nobody has told is left out.
+    static let properties = Schema.object(
+        [("tags", .map(of: .text))],
+        optional: [
+            ("language", .text), ("timezone_id", .text), ("country", .text), ("first_active", .seconds),
+            ("last_active", .seconds), ("lat", .number(-90...90)), ("long", .number(-180...180)),
+        ])
     /// A device. The token is there where the caller has just told it.
     static let device = Schema.object(
         [
             ("id", .uuid), ("app_id", .uuid), ("type", .choice(UserRequests.subscriptionType)), ("enabled", .bool),
-            ("session_count", .count), ("app_version", .nullable(.text)), ("device_os", .nullable(.text)),
-            ("test_type", .nullable(.literals("1"))),
-        ], optional: [("token", .token)])
+            ("session_count", .count),
+        ], optional: [("token", .token), ("app_version", .text), ("device_os", .text), ("test_type", .literals("1"))])
 }

@@ -6,11 +6,17 @@ import JSON
 struct MessageRoutes: Sendable {
     let reader: any NotificationReader
 
+    /// What OneSignal's clients choose outcomes by, of which there are none here.
+    private static let figures = [
+        "outcome_names", "outcome_names[]", "outcome_time_range", "outcome_platforms", "outcome_attribution",
+    ]
+
     func message(_ request: HTTPRequest, id: String, application: Application) async throws(Refusal) -> HTTPResponse {
         var checks = try QueryChecks(request)
         let text = checks.text("app_id")
         let app = text.flatMap { UUID($0) }
         if text == nil { checks.report("app_id", .missing) } else if app == nil { checks.report("app_id", .notUUID) }
+        Self.figures.forEach { checks.passOver($0) }
         try checks.finish()
         guard app == application.publicID else { throw .wrongApplication }
         guard let identifier = UUID(id) else { throw .messageNotFound }
@@ -29,8 +35,7 @@ struct MessageRoutes: Sendable {
         writer.member("isAndroid", application.androidPackageName != nil)
         let counts = MessageCounts(summary)
         counts.write(to: &writer)
-        // Null as long as nobody has been found: the audience is still being read.
-        writer.member("remaining", summary.state == .pending ? nil : summary.pendingCount)
+        writer.member("remaining", summary.pendingCount)
         writer.member("queued_at", summary.createdAt.seconds)
         writer.member("send_after", summary.createdAt.seconds)
         writer.member("completed_at", summary.finishedAt?.seconds)

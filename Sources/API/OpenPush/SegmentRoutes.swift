@@ -187,7 +187,8 @@ struct SegmentRoutes: Sendable {
             writer.member("name", segment.name)
             writer.member("description", segment.note)
             writer.member("created_at", segment.createdAt.seconds)
-            writer.member("source", "api")
+            // One of the three that OneSignal's generated clients take.
+            writer.member("source", "custom")
             writer.key("filters")
             writer.raw(segment.definition)
             writer.endObject()

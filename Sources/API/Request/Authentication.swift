@@ -130,7 +130,7 @@ extension Route {
         case .readNotification, .watchNotification, .listNotifications, .readActivity, .listLiveNotifications,
             .listNotificationTypes, .readLiveNotification, .listInstanceDeliveries:
             [.read, .rest]
-        case .readProjectSettings, .live, .ready, .metrics, .openAPI: []
+        case .readProjectSettings, .readClientParameters, .readAndroidParameters, .live, .ready, .metrics, .openAPI: []
         }
     }
 }

@@ -22,6 +22,9 @@ struct QueryChecks {
         return items.first { $0.name == name }?.value
     }
 
+    /// Takes a parameter that has no meaning here.
+    mutating func passOver(_ name: String) { known.insert(name) }
+
     /// A whole number within a range.
     mutating func integer(_ name: String, default value: Int, in range: ClosedRange<Int>) -> Int {
         guard let text = text(name) else { return value }

@@ -51,6 +51,8 @@ enum Route: String, CaseIterable, Sendable {
     case readSubscriptionIdentity
     case changeSubscriptionIdentity
     case setUserActivityToken
+    case readClientParameters
+    case readAndroidParameters
     case startLiveNotification
     case updateLiveNotification
     case endLiveNotification
@@ -95,7 +97,8 @@ enum Route: String, CaseIterable, Sendable {
             .listNotifications,
             .readActivity, .listActivities, .listDeliveries, .readDevice, .listPushes,
             .readStatistics, .readMessage, .readUser, .readIdentity, .readSubscriptionIdentity, .listLiveNotifications,
-            .listNotificationTypes, .readLiveNotification, .listInstanceDeliveries, .readProjectSettings, .live, .ready, .metrics,
+            .listNotificationTypes, .readLiveNotification, .listInstanceDeliveries, .readProjectSettings,
+            .readClientParameters, .readAndroidParameters, .live, .ready, .metrics,
             .openAPI:
             "GET"
         }
@@ -140,6 +143,8 @@ enum Route: String, CaseIterable, Sendable {
             ["apps", ":app", "activities", "tokens", "start", ":type", "subscriptions", ":subscription"]
         case .setActivityToken: ["apps", ":app", "live_activities", ":activity", "token"]
         case .setUserActivityToken: Self.user + ["live_activities", ":activity", "token"]
+        case .readClientParameters: ["apps", ":app", "ios_params.js"]
+        case .readAndroidParameters: ["apps", ":app", "android_params.js"]
         case .removeActivityToken: ["apps", ":app", "live_activities", ":activity", "token", ":subscription"]
         case .confirmReceipt: ["notifications", ":notification", "report_received"]
         case .reportClick: ["apps", ":app", "live_activities", ":activity", "click"]
@@ -191,11 +196,10 @@ enum Route: String, CaseIterable, Sendable {
     var need: IdentityNeed? {
         switch self {
         case .createUser, .readUser, .changeUser, .removeUser, .readIdentity, .changeIdentity, .removeAlias, .addSubscription,
-            .changeSubscription, .removeSubscription, .moveSubscription, .readSubscriptionIdentity,
-            .changeSubscriptionIdentity, .setTypeToken, .removeTypeToken, .setActivityToken, .setUserActivityToken,
-            .removeActivityToken:
+            .moveSubscription, .readSubscriptionIdentity, .changeSubscriptionIdentity, .setTypeToken, .removeTypeToken,
+            .setActivityToken, .setUserActivityToken, .removeActivityToken:
             .user
-        case .confirmReceipt, .reportClick: .nobody
+        case .changeSubscription, .removeSubscription, .confirmReceipt, .reportClick: .nobody
         default: nil
         }
     }
@@ -203,7 +207,8 @@ enum Route: String, CaseIterable, Sendable {
     /// Who a device must prove to be.
     enum IdentityNeed: Sendable {
         case user
-        /// Reports of what happened on a device prove nothing and show nothing.
+        /// Reports of what happened on a device prove nothing and show nothing. What a device says of itself gives it no name:
+        /// OneSignal's SDK sends it without a token, and the `subscription_id` is a secret of the device.
         case nobody
     }
 
@@ -211,7 +216,8 @@ enum Route: String, CaseIterable, Sendable {
     var envelope: Envelope {
         switch self {
         case .startActivity, .pushActivity, .countUnsaved, .readMessage, .setTypeToken, .removeTypeToken, .setActivityToken,
-            .setUserActivityToken, .removeActivityToken, .confirmReceipt, .reportClick:
+            .setUserActivityToken, .removeActivityToken, .confirmReceipt, .reportClick, .readClientParameters,
+            .readAndroidParameters:
             .errors
         case .createUser, .readUser, .changeUser, .removeUser, .readIdentity, .changeIdentity, .removeAlias, .addSubscription,
             .changeSubscription, .removeSubscription, .moveSubscription, .readSubscriptionIdentity,

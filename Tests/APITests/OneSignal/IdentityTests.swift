@@ -138,8 +138,6 @@ private struct Backend {
             "POST", "\(users)/by/onesignal_id/o/live_activities/m/token",
             #"{"subscription_id":"\#(TestAPI.identifier)","push_token":"0c"}"#
         ),
-        ("PATCH", "/apps/\(TestAPI.app)/subscriptions/\(TestAPI.identifier)", #"{"subscription":{}}"#),
-        ("DELETE", "/apps/\(TestAPI.app)/subscriptions/\(TestAPI.identifier)", ""),
         ("PATCH", "/apps/\(TestAPI.app)/subscriptions/\(TestAPI.identifier)/owner", #"{"identity":{"external_id":"fan-1"}}"#),
         ("GET", "/apps/\(TestAPI.app)/subscriptions/\(TestAPI.identifier)/user/identity", ""),
         ("PATCH", "/apps/\(TestAPI.app)/subscriptions/\(TestAPI.identifier)/user/identity", #"{"identity":{"crm":null}}"#),
@@ -154,6 +152,11 @@ private struct Backend {
         ),
         ("DELETE", "/apps/\(TestAPI.app)/live_activities/m/token/\(TestAPI.identifier)", ""),
     ]
+    /// What a device says of itself.
+    private static let ownRequests: [(String, String, String)] = [
+        ("PATCH", "/apps/\(TestAPI.app)/subscriptions/\(TestAPI.identifier)", #"{"subscription":{}}"#),
+        ("DELETE", "/apps/\(TestAPI.app)/subscriptions/\(TestAPI.identifier)", ""),
+    ]
     private static let reportRequests: [(String, String, String)] = [
         ("PUT", "/notifications/\(TestAPI.identifier)/report_received", report),
         ("POST", "/apps/\(TestAPI.app)/live_activities/m/click", report),
@@ -167,7 +170,7 @@ private struct Backend {
             to: HTTPRequest(method: request.0, target: request.1, headers: headers, body: Array(request.2.utf8)))
     }
 
-    @Test("want a key until the app opens them", arguments: requests + reportRequests)
+    @Test("want a key until the app opens them", arguments: requests + ownRequests + reportRequests)
     func open(method: String, path: String, body: String) async {
         let closed = await send((method, path, body))
         #expect(closed.status == 401 && closed.headers["www-authenticate"] == "Key")
@@ -207,15 +210,32 @@ private struct Backend {
         #expect((200..<300).contains(await send((method, path, body), key: .rest).status))
     }
 
-    @Test("take reports of what happened without proof, and proof instead of a key")
+    @Test("take reports, and what a device says of itself, without proof, and proof instead of a key")
     func reports() async throws {
         api.ports.with { $0.access = Backend.access }
-        for request in Self.reportRequests {
+        for request in Self.reportRequests + Self.ownRequests {
             #expect(await send(request).status == 401)
-            #expect(await send(request, key: .client).status == 200)
-            #expect(await send(request, token: try Backend.token()).status == 200)
+            #expect((200...202).contains(await send(request, key: .client).status))
+            #expect((200...202).contains(await send(request, token: try Backend.token()).status))
+            #expect(await send(request, token: try Backend.token(key: .generate())).status == 401)
         }
         #expect((200..<300).contains(await send(Self.requests[0], token: try Backend.token()).status))
+    }
+
+    @Test("answer the SDK of an app that exists whether it must prove its user, without any key")
+    func parameters() async {
+        let path = "/apps/\(TestAPI.app)/ios_params.js"
+        let plain = await send(("GET", path, ""))
+        #expect(plain.status == 200 && plain.text == #"{"jwt_required":false}"#)
+        api.ports.with { $0.access = Backend.access }
+        #expect(await send(("GET", path, "")).text == #"{"jwt_required":true}"#)
+        for other in ["99999999-bbbb-4ccc-8ddd-eeeeffff0000", "none"] {
+            let unknown = await send(("GET", "/apps/\(other)/ios_params.js", ""))
+            #expect(unknown.status == 404 && unknown.errorTexts == ["There is no app of this id."])
+        }
+        let android = await send(("GET", "/apps/\(TestAPI.app)/android_params.js", ""))
+        #expect(android.status == 403, "which is what the SDK for Android gives up at")
+        #expect(android.errorTexts == ["OneSignal's SDK for Android is not served: Android devices register under /v1/devices."])
     }
 
     @Test("let a user touch what is proven, and give no name that the token does not vouch for")

@@ -1,5 +1,6 @@
 import Gateway
 import HTTP
+import JSON
 import Testing
 
 @testable import API
@@ -11,14 +12,13 @@ import Testing
     private static let subscriptions = "/apps/\(TestAPI.app)/subscriptions/\(TestAPI.identifier)"
     private static let identity = #""identity":{"onesignal_id":"os-1","external_id":"fan-1","crm":"7"}"#
     private static let properties = """
-        "properties":{"tags":{"club":"home"},"language":"de","timezone_id":"Europe/Berlin","country":null,\
+        "properties":{"tags":{"club":"home"},"language":"de","timezone_id":"Europe/Berlin",\
         "first_active":1700000000,"last_active":1800000000,"lat":52.5,"long":-13.25}
         """
     private static func subscription(token: String? = nil) -> String {
         let token = token.map { #""token":"\#($0)","# } ?? ""
         return """
-            {"id":"\(TestAPI.identifier)","app_id":"\(TestAPI.app)","type":"iOSPush",\(token)"enabled":true,"session_count":3,\
-            "app_version":null,"device_os":null,"test_type":1}
+            {"id":"\(TestAPI.identifier)","app_id":"\(TestAPI.app)","type":"iOSPush",\(token)"enabled":true,"session_count":3,"test_type":1}
             """
     }
     private func send(_ method: String, _ target: String, _ body: String = "", key: KeyKind? = .client) async -> HTTPResponse {
@@ -79,8 +79,7 @@ import Testing
     @Test(
         "are refused with every mistake named",
         arguments: [
-            ("[]", "body: must be a JSON object"), ("{}", "subscriptions: is required"),
-            (#"{"identity":{"external_id":"fan-1"}}"#, "subscriptions: is required"),
+            ("[]", "body: must be a JSON object"),
             (#"{"identity":[]}"#, "identity: must be an object"),
             (
                 #"{"identity":{"onesignal_id":"x"},"subscriptions":[{"type":"iOSPush"}]}"#,
@@ -145,7 +144,6 @@ import Testing
     @Test("are known by a backend without a device, when some devices belong to them already")
     func changesKnown() async throws {
         let body = #"{"identity":{"external_id":"fan-1"},"properties":{"tags":{"plan":"pro"}}}"#
-        #expect(await send("POST", Self.users, body).status == 400, "a device without proof learns nothing of others")
         let response = await send("POST", Self.users, body, key: .rest)
         #expect(response.status == 202)
         let user = try #require(api.ports.with { $0.users.last })
@@ -156,6 +154,24 @@ import Testing
         let unknown = await send("POST", Self.users, body, key: .rest)
         #expect(unknown.status == 400)
         #expect(unknown.errorTitles == ["subscriptions: is required"])
+    }
+
+    @Test(
+        "who come without a device from their own SDK are answered with the names they told and a new one, and nothing is stored",
+        arguments: ["{}", #"{"identity":{"external_id":"fan-1"},"properties":{"tags":{"plan":"pro"}}}"#])
+    func comesWithoutDevice(body: String) async throws {
+        var given: Set<String> = []
+        for _ in 0..<2 {
+            let response = await send("POST", Self.users, body)
+            #expect(response.status == 202)
+            let answer = try JSONDocument(parsing: Array(response.text.utf8)).root
+            let isNamed = body.contains("fan-1")
+            #expect(answer["identity"]?["external_id"]?.string == (isNamed ? "fan-1" : nil))
+            given.insert(try #require(answer["identity"]?["onesignal_id"]?.string))
+            #expect(response.text.hasSuffix(#""properties":{"tags":{}},"subscriptions":[]}"#))
+        }
+        #expect(given.count == 2, "a device without proof learns nothing of others")
+        #expect(api.ports.with { $0.userRegistrations.isEmpty && $0.userChanges.isEmpty })
     }
 
     @Test("are read, changed and removed by a name")

@@ -43,7 +43,7 @@ import Testing
         for (path, _, operation) in operations {
             let name = operation["operationId"]?.string ?? path
             let statuses = operation["responses"]?.members.compactMap { Int($0.key) } ?? []
-            #expect(statuses.contains { $0 < 300 }, "\(name)")
+            #expect(statuses.contains { $0 < 300 } != (name == Route.readAndroidParameters.rawValue), "\(name)")
             #expect(operation["summary"]?.string?.isEmpty == false, "\(name)")
             #expect(operation["tags"]?.count == 1, "\(name)")
             let isOpen = operation["x-key-kinds"]?.count == 0

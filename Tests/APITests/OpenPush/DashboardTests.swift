@@ -122,6 +122,7 @@ import Testing
                 + #""remaining":2,"#
                 + #""queued_at":1772323199,"send_after":1772323199,"completed_at":1772323200,"canceled":false,"#
                 + #""platform_delivery_stats":{"ios":{\#(counts)}},"outcomes":[]}"#)
+        #expect(await api.send("GET", "\(target)\(TestAPI.app)&outcome_names[]=os__click.count").status == 200)
         #expect(await api.send("GET", "\(target)\(Self.id)").status == 403)
         let wrong = await api.send("GET", "/notifications/\(Self.id)")
         #expect(wrong.status == 400 && wrong.errorTexts == ["app_id: is required"])

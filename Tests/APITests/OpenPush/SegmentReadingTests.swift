@@ -75,7 +75,7 @@ import Testing
         #expect(
             app.text
                 == #"{"subscriber_count":12,"payload":{"id":"\#(Self.id)","name":"Fans","description":"of both","#
-                + #""created_at":1772323199,"source":"api","filters":\#(Self.filters)}}"#)
+                + #""created_at":1772323199,"source":"custom","filters":\#(Self.filters)}}"#)
     }
 
     @Test("are changed and removed, in the shape of either family")

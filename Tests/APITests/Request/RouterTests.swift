@@ -50,6 +50,8 @@ import Testing
             ("POST", "/v1/b", .sendBatch, []), ("POST", "/v1/batch", .sendPublicBatch, []), ("POST", "/v1/track", .sendTrack, []),
             ("POST", "/v1/identify", .sendIdentify, []),
             ("GET", "/v1/projects/a%20key/settings", .readProjectSettings, ["a key"]),
+            ("GET", "/apps/a/ios_params.js", .readClientParameters, ["a"]),
+            ("GET", "/apps/a/android_params.js", .readAndroidParameters, ["a"]),
             ("HEAD", "/metrics", .metrics, []), ("GET", "/openapi.json", .openAPI, []),
         ] as [(String, String, Route, [String])])
     func finds(method: String, target: String, route: Route, parameters: [String]) {

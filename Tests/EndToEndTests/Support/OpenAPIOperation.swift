@@ -73,6 +73,8 @@ struct OpenAPIOperation {
     /// What succeeds: each body; without a body the request with no parameters of the query, with all but the cursor, and with the
     /// cursor alone.
     var successes: [Request] {
+        // One that refuses everybody.
+        if successStatuses.isEmpty { return [] }
         if !bodies.isEmpty {
             return bodies.map { _, example in
                 var request = changed(plain, by: example["x-request"])
