@@ -33,6 +33,8 @@ package actor FanOutWorker {
     private var sending: Set<ChunkID> = []
     private var finished: [FinishedChunk] = []
     private var isClaimingDone = false
+    /// Whether a chunk may be on its way from the queue.
+    private var isClaiming = false
     private(set) var isRecorderDone = false
     /// By the number under which they were made: until when claims that were not answered may still be committed, without this worker
     /// knowing their chunks.
@@ -123,6 +125,11 @@ package actor FanOutWorker {
     }
 
     private func claimChunk(for worker: WorkerID, excluding busy: [ApplicationID]) async throws(StorageError) -> Chunk? {
+        isClaiming = true
+        defer {
+            isClaiming = false
+            recordWakeUp.call()
+        }
         do throws(StorageError) {
             return try await queue.claimChunk(for: worker, deviceCount: limits.chunkDeviceCount, excluding: busy)
         } catch {
@@ -253,7 +260,9 @@ package actor FanOutWorker {
     /// Waits a moment for outcomes that are on their way.
     private func gatherOutcomes() async {
         let end = clock.instant() + limits.recordDelay
-        while finished.reduce(0, { $0 + $1.deviceCount }) < limits.recordDeviceCount, !sending.isEmpty {
+        while finished.reduce(0, { $0 + $1.deviceCount }) < limits.recordDeviceCount,
+            !sending.isEmpty || isClaiming
+        {
             let left = clock.instant().duration(to: end)
             guard left > .zero else { return }
             await recordWakeUp.sleep { [clock] in await clock.sleep(left) }

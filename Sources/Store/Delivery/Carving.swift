@@ -41,7 +41,7 @@ extension Store {
     func carveMatching(_ notification: NotificationID, worker: WorkerID, deviceCount: Int) async throws(StorageError) -> Chunk? {
         let (chunk, isCarved): (Chunk?, Bool) = try await transaction { connection in
             let locked = try await connection.run([
-                StatementCall(ChunkClaimStatements.durable),
+                StatementCall(ChunkClaimStatements.durableByValues),
                 StatementCall(
                     CarvingStatements.lock, [.notification(notification), .int32(Int32(Self.windowTokenCount))]),
             ])[1]

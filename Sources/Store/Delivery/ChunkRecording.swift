@@ -59,18 +59,26 @@ extension Store {
         let total = tallies.reduce(0) { $0 + $1.deliveries.count }
         guard total > 0 else { return }
         if mayCopy, total >= Self.copyRowCount {
-            var buffer = CopyBuffer(byteCapacity: total * 42)
-            for tally in tallies {
-                for delivery in tally.deliveries {
-                    buffer.appendRow(
-                        int64: tally.chunk.notification.rawValue, int64: delivery.device, int32: tally.offset(of: delivery),
-                        int16: delivery.reason.rawValue)
-                }
-            }
-            _ = try await connection.copyIn(ChunkRecordStatements.copy, data: buffer.finish())
+            _ = try await connection.copyIn(ChunkRecordStatements.copy, data: Self.rows(of: tallies, count: total))
         } else {
             try await insert(tallies.flatMap { tally in tally.deliveries.map { (tally, $0) } }, on: connection)
         }
+    }
+
+    /// In the order of the key: neighbours go to the same page of its index, and pages fill up before they split.
+    private static func rows(of tallies: [ChunkTally], count: Int) -> [UInt8] {
+        let places = tallies.sorted {
+            ($0.chunk.notification.rawValue, $0.chunk.number) < ($1.chunk.notification.rawValue, $1.chunk.number)
+        }
+        var buffer = CopyBuffer(byteCapacity: count * 42)
+        for tally in places {
+            for delivery in tally.deliveries.sorted(by: { $0.device < $1.device }) {
+                buffer.appendRow(
+                    int64: tally.chunk.notification.rawValue, int64: delivery.device, int32: tally.offset(of: delivery),
+                    int16: delivery.reason.rawValue)
+            }
+        }
+        return buffer.finish()
     }
 
     private func insert(_ rows: [(ChunkTally, DeliveryRecord)], on connection: DatabaseConnection) async throws {

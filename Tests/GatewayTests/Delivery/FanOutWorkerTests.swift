@@ -156,6 +156,28 @@ final class WorkerBench: Sendable {
         #expect(bench.queue.state.withLock { $0.recordCalls } <= 2)
     }
 
+    @Test(
+        "records outcomes together with those of a chunk that is being claimed, and waits for that no longer than a moment",
+        arguments: [false, true])
+    func recordsWithTheNext(isAnswered: Bool) async throws {
+        let bench = try WorkerBench(sender: ScriptedSender(isHolding: true))
+        bench.enqueue(devices: 1...3)
+        await bench.run {
+            await bench.sender.wait(forBatches: 1)
+            bench.queue.change { $0.isClaimHanging = true }
+            bench.enqueue(devices: 4...6, number: 1)
+            await bench.queue.wait { $0.claimed.count == 2 }
+            bench.sender.letGo()
+            while bench.clock.timeToNextWake != FanOutLimits().recordDelay, bench.recorded().isEmpty { await Task.yield() }
+            #expect(bench.recorded().isEmpty)
+            if isAnswered { bench.queue.answerClaims() } else { bench.clock.advance(by: FanOutLimits().recordDelay) }
+            await bench.queue.wait { $0.recorded.count == (isAnswered ? 2 : 1) }
+            bench.queue.answerClaims()
+            await bench.queue.wait { $0.recorded.count == 2 }
+        }
+        #expect(bench.queue.state.withLock { $0.recordCalls } == (isAnswered ? 1 : 2))
+    }
+
     @Test("stops what is unsent of an older state when a newer one is accepted")
     func yieldsToNewerState() async throws {
         let bench = try WorkerBench(sender: ScriptedSender(isHolding: true))

@@ -26,6 +26,11 @@ final class ManualClock: Sendable {
     /// Who sleeps now.
     var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
+    /// Until the next of them wakes; nil while nobody sleeps.
+    var timeToNextWake: Duration? {
+        state.withLock { state in state.sleepers.values.map { $0.wakesAt - state.elapsed }.min() }
+    }
+
     private var milliseconds: Int64 {
         let elapsed = state.withLock { $0.elapsed }
         return Int64(elapsed / .milliseconds(1))

@@ -6,6 +6,23 @@ import Testing
 @testable import Store
 
 @Suite("Claim", .enabled(if: TestDatabase.isAvailable)) struct ClaimTests {
+    @Test("of pages are planned once, not once a page")
+    func planOnce() async throws {
+        try await StoreFixture.with(connections: 1) { fixture in
+            try await fixture.addDevices(20)
+            _ = try await fixture.accept(StoreFixture.start("match-1"))
+            let worker = try await fixture.store.registerWorker(node: "a")
+            for _ in 0..<8 { #expect(try await fixture.claim(worker, 2) != nil) }
+            let plans = try await fixture.pool.withConnection { connection in
+                try await connection.queryUnprepared(
+                    "select custom_plans, generic_plans from pg_prepared_statements where statement = $1",
+                    [.text(CarvingStatements.startPage.text)])
+            }
+            try #require(plans.rowCount == 1)
+            #expect(plans.int64(row: 0, column: 0) == 0 && plans.int64(row: 0, column: 1) == 8)
+        }
+    }
+
     @Test("two workers and more share a fan-out and push each device once")
     func sharesFanOuts() async throws {
         try await StoreFixture.with(connections: 8) { fixture in

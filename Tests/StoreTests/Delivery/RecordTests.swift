@@ -41,6 +41,30 @@ import Testing
         }
     }
 
+    @Test("writes many outcomes in the order of their key, whatever order answers came in")
+    func writesInOrder() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.addDevices(1_500)
+            _ = try await fixture.accept(StoreFixture.start("match-1"))
+            let worker = try await fixture.store.registerWorker(node: "a")
+            var records: [ChunkRecord] = []
+            for _ in 0..<3 {
+                let chunk = try #require(try await fixture.claim(worker, 500))
+                var record = StoreFixture.record(chunk, .start)
+                record.deliveries.reverse()
+                records.insert(record, at: 0)
+            }
+            #expect(try await fixture.store.record(records, worker: worker) == [])
+            let misplaced = """
+                select count(*)
+                from (select device_id, lag(device_id) over (order by ctid) as before from delivery) as stored
+                where before > device_id
+                """
+            #expect(try await fixture.number("select count(*) from delivery") == 1_500)
+            #expect(try await fixture.number(misplaced) == 0)
+        }
+    }
+
     @Test("of one lost chunk keeps the others")
     func keepsOthers() async throws {
         try await StoreFixture.with { fixture in
