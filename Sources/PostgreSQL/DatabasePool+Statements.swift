@@ -24,8 +24,12 @@ extension DatabasePool {
     }
 
     /// Executes statements in one round trip and one transaction. See ``DatabaseConnection/run(_:deadline:)``.
-    package func run(_ calls: [StatementCall], deadline: Duration? = nil) async throws(DatabaseError) -> [QueryResult] {
-        let connection = try await acquire()
+    ///
+    /// `isUrgent`: whether it does not wait behind other callers. For what few callers do, and what must not fail because many are served.
+    package func run(
+        _ calls: [StatementCall], deadline: Duration? = nil, isUrgent: Bool = false
+    ) async throws(DatabaseError) -> [QueryResult] {
+        let connection = try await acquire(isUrgent: isUrgent)
         do {
             let results = try await connection.run(calls, deadline: deadline)
             release(connection)

@@ -76,6 +76,7 @@ package actor DatabasePool {
 
     private struct Waiter {
         let serial: UInt64
+        let isUrgent: Bool
         let continuation: CheckedContinuation<Result<DatabaseConnection, DatabaseError>, Never>
         let deadline: TimerID
     }
@@ -83,19 +84,22 @@ package actor DatabasePool {
     /// No connection is open, and the last attempt failed.
     private var isAway: Bool { open.isEmpty && failureCount > 0 }
 
-    func acquire() async throws(DatabaseError) -> DatabaseConnection {
+    /// - Parameter isUrgent: whether it is served before all who are not. Callers of that kind bound their own number.
+    func acquire(isUrgent: Bool = false) async throws(DatabaseError) -> DatabaseConnection {
         if let connection = idle.popLast() { return connection }
-        let outcome = await withCheckedContinuation { lendOrKeepWaiting($0) }
+        let outcome = await withCheckedContinuation { lendOrKeepWaiting($0, isUrgent: isUrgent) }
         return try outcome.get()
     }
 
-    private func lendOrKeepWaiting(_ continuation: CheckedContinuation<Result<DatabaseConnection, DatabaseError>, Never>) {
+    private func lendOrKeepWaiting(
+        _ continuation: CheckedContinuation<Result<DatabaseConnection, DatabaseError>, Never>, isUrgent: Bool
+    ) {
         func refuse(_ failure: DatabaseError) { continuation.resume(returning: .failure(failure)) }
         guard !isClosed else { return refuse(.unavailable(reason: "the pool is closed")) }
         // One may have come back since the caller looked.
         if let connection = idle.popLast() { return continuation.resume(returning: .success(connection)) }
         guard !isAway else { return refuse(failure) }
-        guard waiters.count < Self.waiterLimit else {
+        guard isUrgent || waiters.count < Self.waiterLimit else {
             return refuse(.unavailable(reason: "too many callers wait for a connection"))
         }
         fill()
@@ -104,7 +108,8 @@ package actor DatabasePool {
         let deadline = loop.schedule(after: acquireTimeout) { [weak self] in
             self?.assumeIsolated { $0.waiterTimedOut(serial) }
         }
-        waiters.append(Waiter(serial: serial, continuation: continuation, deadline: deadline))
+        let waiter = Waiter(serial: serial, isUrgent: isUrgent, continuation: continuation, deadline: deadline)
+        waiters.insert(waiter, at: isUrgent ? waiters.firstIndex { !$0.isUrgent } ?? waiters.count : waiters.count)
     }
 
     /// Takes a connection back. One that is not in order is closed and replaced.

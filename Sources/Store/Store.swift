@@ -29,17 +29,19 @@ package struct Store: Sendable {
     /// One statement, one round trip, one transaction.
     @discardableResult
     func query(
-        _ statement: Statement, _ parameters: [Parameter] = [], deadline: Duration? = nil
+        _ statement: Statement, _ parameters: [Parameter] = [], deadline: Duration? = nil, isUrgent: Bool = false
     ) async throws(StorageError) -> QueryResult {
-        try await run([StatementCall(statement, parameters)], deadline: deadline)[0]
+        try await run([StatementCall(statement, parameters)], deadline: deadline, isUrgent: isUrgent)[0]
     }
 
     /// Several statements in one round trip and one transaction; each sees what others committed before it began.
-    func run(_ calls: [StatementCall], deadline: Duration? = nil) async throws(StorageError) -> [QueryResult] {
+    func run(
+        _ calls: [StatementCall], deadline: Duration? = nil, isUrgent: Bool = false
+    ) async throws(StorageError) -> [QueryResult] {
         var failureCount = 0
         while true {
             do {
-                return try await pool.run(calls, deadline: deadline)
+                return try await pool.run(calls, deadline: deadline, isUrgent: isUrgent)
             } catch {
                 failureCount += 1
                 guard error.isTransactionConflict, failureCount <= Self.conflictRetryLimit else { throw StorageError(error) }

@@ -39,6 +39,41 @@ import Testing
         }
     }
 
+    @Test("serves who is in a hurry before those who wait, and when no more may wait") func urgent() async throws {
+        try await TestDatabase.withNew(schema: false) { database in
+            let pool = DatabasePool(loop: TestDatabase.loop, options: database.options, size: 1, acquireTimeout: .seconds(30))
+            let order = Mutex<[String]>([])
+            let served: @Sendable (String, Bool) async throws -> Void = { name, isUrgent in
+                let connection = try await pool.acquire(isUrgent: isUrgent)
+                order.withLock { $0.append(name) }
+                await pool.release(connection)
+            }
+            let waiting: @Sendable (Int) async -> Void = { count in
+                while await pool.occupancy.waiting < count { await Task.yield() }
+            }
+            try await withThrowingTaskGroup { group in
+                try await pool.withConnection { _ in
+                    for number in 1...DatabasePool.waiterLimit {
+                        group.addTask { try await served("request \(number)", false) }
+                        await waiting(number)
+                    }
+                    await #expect(throws: DatabaseError.unavailable(reason: "too many callers wait for a connection")) {
+                        try await pool.query(Self.backend)
+                    }
+                    for number in 1...2 {
+                        group.addTask { try await served("lease \(number)", true) }
+                        await waiting(DatabasePool.waiterLimit + number)
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let names = order.withLock { $0 }
+            #expect(names.prefix(3) == ["lease 1", "lease 2", "request 1"])
+            #expect(names.count == DatabasePool.waiterLimit + 2)
+            await pool.close()
+        }
+    }
+
     @Test("overlooks no caller, however a connection comes back just as the caller begins to wait") func handsOver() async throws
     {
         try await TestDatabase.withNew(schema: false) { database in

@@ -12,6 +12,7 @@ extension HTTPRequest {
         do throws(JSONError) {
             root = try JSONDocument(parsing: body).root
         } catch {
+            if headers["content-encoding"] != nil { throw .invalidBody("must be JSON without a content-encoding") }
             throw .invalidBody(body.isEmpty ? "a JSON object is required" : error.description)
         }
         guard root.kind == .object else { throw .invalidBody("must be a JSON object") }

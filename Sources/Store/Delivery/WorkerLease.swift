@@ -13,7 +13,9 @@ extension Store {
     }
 
     func extend(leaseOf worker: WorkerID, seconds: Int) async throws(StorageError) -> Bool {
-        try await query(WorkerStatements.extend, [.worker(worker), .int32(Int32(seconds))]).affectedRowCount == 1
+        // Were it to wait behind requests, a flood of them would cost the lease, and with it what its chunks were sent for.
+        let parameters: [Parameter] = [.worker(worker), .int32(Int32(seconds))]
+        return try await query(WorkerStatements.extend, parameters, isUrgent: true).affectedRowCount == 1
     }
 
     func release(leaseOf worker: WorkerID) async throws(StorageError) {
