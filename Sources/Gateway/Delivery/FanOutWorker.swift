@@ -126,12 +126,15 @@ package actor FanOutWorker {
 
     private func claimChunk(for worker: WorkerID, excluding busy: [ApplicationID]) async throws(StorageError) -> Chunk? {
         isClaiming = true
+        var chunk: Chunk?
         defer {
             isClaiming = false
+            jobs.forgetUnused(except: sending.map(\.notification) + [chunk?.id.notification].compactMap { $0 })
             recordWakeUp.call()
         }
         do throws(StorageError) {
-            return try await queue.claimChunk(for: worker, deviceCount: limits.chunkDeviceCount, excluding: busy)
+            chunk = try await queue.claimChunk(for: worker, deviceCount: limits.chunkDeviceCount, excluding: busy)
+            return chunk
         } catch {
             // No statement runs longer than a lease lasts.
             unansweredClaims[worker] = clock.instant() + .seconds(limits.leaseSeconds)
@@ -181,7 +184,7 @@ package actor FanOutWorker {
     /// Nil when the worker stops, or loses its lease, before it knows what to send; the chunk goes to another worker.
     private func send(_ chunk: Chunk, of owner: WorkerID) async -> FinishedChunk? {
         guard let active = await beginJob(of: chunk) else { return nil }
-        defer { jobs.release(active) }
+        defer { jobs.release(active, isKept: isClaiming) }
         await jobs.announcements.waitForOlderUpdates(than: active.job, limit: limits.orderWait, clock: clock)
         guard mayStillSend(as: owner) else { return nil }
         if active.isExpired(at: clock.now()) { active.cancellation.cancel(.expired) }

@@ -1,4 +1,4 @@
-/// The notifications one worker is sending, each with the number of its chunks on their way.
+/// The notifications one worker is sending, each with the number of its chunks on their way, and those whose next chunk may be coming.
 ///
 /// While a notification is here, `ActiveJobs` knows of it, so that newer states of its activity wait for what is on the wire.
 struct JobTable {
@@ -23,14 +23,24 @@ struct JobTable {
     }
 
     /// Counts one chunk less; after the last one the notification is forgotten.
-    mutating func release(_ job: ActiveJob) {
+    ///
+    /// - Parameter isKept: whether it stays until `forgetUnused`: the next chunk may be on its way, and would be read for again.
+    mutating func release(_ job: ActiveJob, isKept: Bool) {
         let notification = job.job.notification
         // After a lost lease the same notification may be here anew.
         guard table[notification]?.cancellation === job.cancellation else { return }
         table[notification]?.openChunkCount -= 1
-        guard table[notification]?.openChunkCount == 0 else { return }
+        guard table[notification]?.openChunkCount == 0, !isKept else { return }
         table[notification] = nil
         announcements.remove(job.job)
+    }
+
+    /// Forgets notifications without chunks, but for those whose chunks are coming.
+    mutating func forgetUnused(except notifications: [NotificationID]) {
+        for job in table.values where job.openChunkCount == 0 && !notifications.contains(job.job.notification) {
+            table[job.job.notification] = nil
+            announcements.remove(job.job)
+        }
     }
 
     /// Stops what is unsent of those whose time to live is over.

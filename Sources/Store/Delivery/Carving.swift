@@ -158,7 +158,7 @@ enum CarvingStatements {
                     select notification_id, app_id, type_id, activity_number, watermark, chunk_count, has_languages, joins_channels\(fields)
                     from fan_out
                     where notification_id = $1 and not is_carved),
-                page as materialized (
+                page as (
                     select found.device_id, found.quiet_until
                     from open, lateral (
                         select token.device_id, \(quietUntil) as quiet_until

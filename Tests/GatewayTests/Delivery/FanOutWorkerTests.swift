@@ -178,6 +178,29 @@ final class WorkerBench: Sendable {
         #expect(bench.queue.state.withLock { $0.recordCalls } == (isAnswered ? 1 : 2))
     }
 
+    @Test("reads a notification once for chunks that follow one another, and anew when none followed")
+    func readsOnce() async throws {
+        let bench = try WorkerBench(sender: ScriptedSender(isHolding: true))
+        bench.enqueue(devices: 1...3)
+        await bench.run {
+            await bench.sender.wait(forBatches: 1)
+            bench.queue.change { $0.isClaimHanging = true }
+            bench.enqueue(devices: 4...6, number: 1)
+            await bench.queue.wait { $0.claimed.count == 2 }
+            bench.sender.letGo()
+            while bench.clock.timeToNextWake != FanOutLimits().recordDelay { await Task.yield() }
+            bench.queue.answerClaims()
+            await bench.queue.wait { $0.recorded.count == 2 }
+            #expect(bench.queue.state.withLock { $0.loadCount } == 1)
+            let claims = bench.queue.state.withLock { $0.exclusions.count }
+            bench.worker.wake()
+            await bench.queue.wait { $0.exclusions.count > claims }
+            bench.enqueue(devices: 7...9, number: 2)
+            await bench.queue.wait { $0.recorded.count == 3 }
+        }
+        #expect(bench.queue.state.withLock { $0.loadCount } == 2)
+    }
+
     @Test("stops what is unsent of an older state when a newer one is accepted")
     func yieldsToNewerState() async throws {
         let bench = try WorkerBench(sender: ScriptedSender(isHolding: true))

@@ -33,6 +33,8 @@ final class ScriptedQueue: DeliveryQueue {
         var refusedChunks: Set<ChunkID> = []
         var givenUp: [ChunkID] = []
         var failingLoads = 0
+        /// How often a notification was read.
+        var loadCount = 0
         var isLeaseLost = false
         var isAway = false
         /// Whether extending the lease is not answered until `answerExtensions`.
@@ -156,7 +158,10 @@ final class ScriptedQueue: DeliveryQueue {
             changes.continuation.yield()
             throw .unavailable
         }
-        return state.withLock { $0.jobs[notification] }
+        return state.withLock { state in
+            state.loadCount += 1
+            return state.jobs[notification]
+        }
     }
 
     func superseded(among notifications: [NotificationID]) async throws(StorageError) -> [NotificationID] {
