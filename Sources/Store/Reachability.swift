@@ -9,7 +9,9 @@ extension Store {
     /// Whether the database answers, takes writes and holds the schema.
     package func reachability() async -> Reachability {
         do throws(DatabaseError) {
-            let found = try await pool.query(ReachabilityStatements.probe, deadline: Self.reachabilityDeadline)
+            // A database that is busy with requests is there: who has many of them must not be taken for dead.
+            let found = try await pool.run(
+                [StatementCall(ReachabilityStatements.probe)], deadline: Self.reachabilityDeadline, isUrgent: true)[0]
             guard !found.bool(row: 0, column: 1) else { return .readOnly }
             return found.bool(row: 0, column: 0) ? .reachable : .withoutSchema
         } catch {

@@ -25,6 +25,37 @@ import Testing
         }
     }
 
+    @Test("is extended, and readiness looked at, before requests that wait for a connection")
+    func goesFirst() async throws {
+        try await StoreFixture.with { fixture in
+            let worker = try await fixture.store.registerWorker(node: "a")
+            let pool = DatabasePool(
+                loop: TestDatabase.loop, options: fixture.database.options, size: 1, acquireTimeout: .seconds(30))
+            let store = Store(pool: pool, sealingKey: StoreFixture.sealingKey)
+            let (served, both) = AsyncStream.makeStream(of: Void.self)
+            let waiting: @Sendable (Int) async -> Void = { count in
+                while await pool.occupancy.waiting < count { await Task.yield() }
+            }
+            try await withThrowingTaskGroup { group in
+                try await pool.withConnection { _ in
+                    // It keeps the only connection until both were served.
+                    group.addTask { try await pool.withConnection { _ in for await _ in served {} } }
+                    await waiting(1)
+                    group.addTask {
+                        async let isExtended = store.extendLease(of: worker, seconds: 15)
+                        async let reachability = store.reachability()
+                        let (wasExtended, found) = (try await isExtended, await reachability)
+                        #expect(wasExtended && found == .reachable)
+                        both.finish()
+                    }
+                    await waiting(3)
+                }
+                try await group.waitForAll()
+            }
+            await pool.close()
+        }
+    }
+
     @Test("leaves an abandoned start as unknown, never to be sent again")
     func abandonedStartIsUnknown() async throws {
         try await StoreFixture.with { fixture in
