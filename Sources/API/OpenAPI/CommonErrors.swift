@@ -30,6 +30,8 @@ enum CommonErrors {
         if route.description.body != nil {
             examples.append(noObject)
         }
+        if route.pattern.contains(":label") { examples.append(tooLong("label", named: "label")) }
+        if [.setTypeToken, .removeTypeToken].contains(route) { examples.append(tooLong("activity_type", named: "type")) }
         if !route.description.query.isEmpty {
             let name = "nonsense"
             examples.append(
@@ -37,6 +39,14 @@ enum CommonErrors {
                     "unknown_parameter", .fields([FieldError(field: name, problem: .unknownKey)]), query: [(name, "1")]))
         }
         return examples
+    }
+
+    /// A parameter of the path that is no identifier.
+    private static func tooLong(_ field: String, named parameter: String) -> ErrorExample {
+        let (actual, limit) = (AdmissionLimits.identifierByteCount + 1, AdmissionLimits.identifierByteCount)
+        return .field(
+            field, .tooLong(actual: actual, limit: limit, unit: .bytes),
+            path: [parameter: String(repeating: "x", count: actual)])
     }
 
     /// Errors that no request can provoke by itself.
